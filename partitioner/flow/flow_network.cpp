@@ -1,4 +1,5 @@
-// Filling puts each arc where the cursor of its vertex stands; the cursors end where the next vertex begins, and are moved back by one.
+// Builds a FlowNetwork in two passes: the first counts the arcs of each vertex, the second writes each arc at the cursor of its vertex. At
+// the end each cursor stands where the next vertex begins, so that finish() shifts them all by one.
 #include "partitioner/flow/flow_network.h"
 
 #include <cmath>
@@ -68,7 +69,8 @@ void FlowBuilder::fill() {
 FlowNetwork FlowBuilder::finish() {
   for (std::size_t v = result_.vertices.size(); v-- > 1;) result_.vertices[v].first = result_.vertices[v - 1].first;
   result_.vertices[0].first = 0;
-  // What passes a vertex straight from terminal to terminal: the smaller of both, which is half of what their difference leaves.
+  // Flow that passes through one vertex straight from source to sink: the smaller of its two capacities, that is half of their sum less the
+  // absolute value of their difference.
   for (const FlowNetwork::Vertex& vertex : result_.vertices) terminals_ -= std::abs(vertex.excess);
   result_.flow = static_cast<std::int64_t>(terminals_ / 2);
   return std::move(result_);

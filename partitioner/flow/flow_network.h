@@ -1,6 +1,6 @@
-// FlowNetwork: a network with a flow in it, as the solvers want it: vertices and arcs in flat arrays, the arcs of a vertex side by side,
-// residual capacities, terminals folded into one signed number a vertex. FlowBuilder makes one from two equal passes over a description,
-// which therefore never needs to be in memory as a whole.
+// FlowNetwork: a network with a flow in it, in the layout that the solvers need: vertices and arcs in flat arrays, the arcs of a vertex
+// contiguous, residual capacities, and both terminals folded into one signed number per vertex. FlowBuilder builds one in two equal passes
+// over a description, so that the description never has to be in memory as a whole.
 #pragma once
 
 #include <cstdint>
@@ -12,24 +12,25 @@ namespace cleave::planner {
 
 struct FlowNetwork {
   static constexpr std::int32_t kFree = 0;   ///< label of a vertex in neither tree
-  static constexpr std::int32_t kNone = -1;  ///< in place of a parent arc: an orphan, or not in a tree
-  static constexpr std::int32_t kRoot = -2;  ///< in place of a parent arc: hangs on its terminal
+  static constexpr std::int32_t kNone = -1;  ///< instead of a parent arc: the vertex is an orphan, or in no tree
+  static constexpr std::int32_t kRoot = -2;  ///< instead of a parent arc: the parent is the tree's terminal
 
   struct Arc {
     std::int32_t head = 0;
     std::int32_t reverse = 0;
     std::int64_t residual = 0;
   };
-  /// The solvers grow two trees, one from the source and one to the sink. What labels and notes mean beyond the sign is theirs.
+  /// The solvers grow two trees, one from the source and one to the sink. Beyond the sign of a label, each solver gives labels and notes
+  /// its own meaning.
   struct Vertex {
-    std::int32_t first = 0;       ///< arcs: up to the next vertex's first
+    std::int32_t first = 0;       ///< index of its first arc; its arcs end at the next vertex's first
     std::int32_t parent = kNone;  ///< the arc to the parent
     std::int32_t label = kFree;   ///< positive: in the source's tree, negative: in the sink's
     std::int32_t note = 0;
-    std::int64_t excess = 0;  ///< what the source can still send here, negative: what the sink can still take
+    std::int64_t excess = 0;  ///< positive: residual capacity from the source; negative: residual capacity to the sink
   };
 
-  std::vector<Vertex> vertices;  ///< and a sentinel for `first`
+  std::vector<Vertex> vertices;  ///< the vertices, then a sentinel that ends the last vertex's arcs
   std::vector<Arc> arcs;
   std::int64_t flow = 0;
 
@@ -42,7 +43,7 @@ struct FlowNetwork {
     arcs[arc].residual -= amount;
     arcs[arcs[arc].reverse].residual += amount;
   }
-  /// Of a maximum flow: all but what can still reach the sink.
+  /// The canonical minimum cut once the flow is maximum: every vertex except those from which the sink can still be reached.
   [[nodiscard]] std::vector<bool> largest_source_side() const;
 };
 
@@ -64,12 +65,13 @@ class FlowBuilder {
 
 FlowNetwork flow_network(const CutNetwork& network);
 
-/// Makes the flow maximal by search trees that are kept from one augmenting path to the next. False if that took more than `patience` looks
-/// an element of the network: then the flow is valid, but perhaps not maximal.
+/// Makes the flow maximal by search trees that are kept from one augmenting path to the next. Gives up and returns false after more than
+/// `patience` arc visits per vertex and arc of the network; the flow is then valid, but perhaps not maximal.
 bool push_by_kept_trees(FlowNetwork& network, double patience);
 /// Makes the flow maximal by incremental breadth-first search, whose work is bounded on every network.
 void push_by_levels(FlowNetwork& network);
-/// Kept trees as long as they pay, then levels on what is no tree (partitioner/flow/leaf_folding.h).
+/// Makes the flow maximal by kept trees; if these run out of patience, by levels on the network without its leaves
+/// (partitioner/flow/leaf_folding.h).
 void push_all(FlowNetwork& network);
 
 }  // namespace cleave::planner

@@ -1,5 +1,5 @@
-// The blocks of an undirected graph: its biconnected components, in each of which any two edges lie on a common cycle, or which are one
-// edge (J. Hopcroft and R. Tarjan, Algorithm 447: efficient algorithms for graph manipulation, 1973).
+// find_blocks(): the blocks (biconnected components) of an undirected graph. A block is a single edge, or a set of edges any two of which
+// lie on a common cycle (J. Hopcroft and R. Tarjan, Algorithm 447: efficient algorithms for graph manipulation, 1973).
 #pragma once
 
 #include <cstddef>
@@ -10,11 +10,12 @@ namespace cleave::planner {
 
 struct GraphBlocks {
   std::size_t count = 0;
-  std::vector<std::size_t> of_edge;     ///< which block each edge belongs to
-  std::vector<std::size_t> discovered;  ///< by vertex: when the depth-first search came there; in a block the first is the one it hangs on
+  std::vector<std::size_t> of_edge;  ///< index of the block that each edge belongs to
+  /// By vertex: discovery time in the depth-first search. A block is attached to earlier blocks at its earliest vertex.
+  std::vector<std::size_t> discovered;
 };
 
-/// Vertices are 0 to `vertices` - 1. Several edges between two vertices are one block with them.
+/// Vertices are 0 to `vertices` - 1. Parallel edges belong to one block.
 GraphBlocks find_blocks(std::size_t vertices, const std::vector<std::pair<std::size_t, std::size_t>>& edges);
 
 }  // namespace cleave::planner

@@ -1,9 +1,9 @@
 // Maximum flow by two search trees that survive augmentations (Boykov and Kolmogorov 2004, with the marking and distance heuristics of
-// Kolmogorov's thesis), written from the published descriptions. Trees grow from active vertices; where they touch, flow is pushed along
-// the tree paths; what that cuts off takes any neighbour as its new parent that still hangs together with the terminal, the nearest one.
-// Labels are signed distances to the terminal, known to be right where the note (a time) is today's. In the worst case there is no good
-// bound on the work: hence the patience. Terminals become active some at a time, in the order of vertices: what one search touches then
-// fits a cache, and components that follow one another are solved one after the other.
+// Kolmogorov's thesis), written from the published descriptions. Trees grow from active vertices. Where they touch, flow is pushed along
+// the tree paths. A vertex that this cuts off takes as its new parent the neighbor nearest to the terminal that is still connected with it.
+// Labels are signed distances to the terminal, known to be right where the vertex's note (a time) equals the current time. No good bound on
+// the work in the worst case is known: hence the patience. Vertices next to terminals become active in batches, in the order of vertices,
+// so that the working set of a search fits a cache and consecutive components are solved one after the other.
 #include <algorithm>
 #include <limits>
 
@@ -45,12 +45,12 @@ class KeptTrees {
   FlowNetwork& network_;
   std::vector<Vertex>& vertices_;
   std::vector<FlowNetwork::Arc>& arcs_;
-  std::vector<bool> active_;         ///< is in the queue or will be fed to it
-  std::vector<std::int32_t> queue_;  ///< from head_ on
+  std::vector<bool> active_;         ///< whether the vertex is in the queue or will be fed to it
+  std::vector<std::int32_t> queue_;  ///< active vertices; those before head_ are done
   std::size_t head_ = 0;
-  std::int32_t fed_ = 0;  ///< vertices before it have been in the queue
+  std::int32_t fed_ = 0;  ///< the number of vertices that have been fed to the queue, in order
   std::vector<std::int32_t> orphans_;
-  std::int32_t time_ = 0;  ///< counts augmentations
+  std::int32_t time_ = 0;  ///< the number of augmentations so far
   double work_left_;
 };
 
@@ -110,7 +110,7 @@ void KeptTrees::activate(std::int32_t vertex) {
   queue_.push_back(vertex);
 }
 
-/// Takes in free neighbours. Returns an arc to a vertex of the other tree, if there is one.
+/// Adds free neighbors to the tree. Returns an arc to a vertex of the other tree, or kNone.
 std::int32_t KeptTrees::grow(std::int32_t v) {
   const Vertex& vertex = vertices_[v];
   const std::int32_t sign = sign_of(vertex), end = vertices_[v + 1].first;
@@ -124,7 +124,7 @@ std::int32_t KeptTrees::grow(std::int32_t v) {
     if (distance == kFree) {
       activate(arcs_[a].head);
     } else if (head.note > vertex.note || distance <= vertex.label * sign) {
-      continue;  // nearer to the terminal as it is, as far as is known
+      continue;  // as far as is known, its present parent is nearer to the terminal
     }
     head.parent = arcs_[a].reverse;
     head.label = vertex.label + sign;
@@ -133,7 +133,7 @@ std::int32_t KeptTrees::grow(std::int32_t v) {
   return kNone;
 }
 
-/// Pushes what the path over `arc`, from the source's tree to the sink's, can carry.
+/// Pushes as much flow as the path over `arc`, from the source's tree to the sink's, can carry.
 void KeptTrees::augment(std::int32_t arc) {
   const std::int32_t from = arcs_[arcs_[arc].reverse].head, to = arcs_[arc].head;
   const std::int64_t amount = std::min({arcs_[arc].residual, bottleneck(from, 1), bottleneck(to, -1)});
@@ -168,7 +168,7 @@ void KeptTrees::push(std::int32_t vertex, std::int32_t sign, std::int64_t amount
 }
 
 void KeptTrees::adopt() {
-  std::reverse(orphans_.begin(), orphans_.end());  // those near the terminal first: what is below may then stay where it is
+  std::reverse(orphans_.begin(), orphans_.end());  // those near the terminal first, so that their descendants may keep their parents
   for (std::size_t i = 0; i < orphans_.size(); ++i) adopt(orphans_[i]);
   orphans_.clear();
 }
@@ -193,7 +193,7 @@ void KeptTrees::adopt(std::int32_t orphan) {
   vertex.note = time_;
 }
 
-/// Of a vertex of a tree to its terminal along the tree, or kNone if an orphan stands on the way. Marks the way.
+/// Distance from a vertex to its terminal along the tree, or kNone if an orphan is on the path. Updates labels and notes along the path.
 std::int32_t KeptTrees::distance(std::int32_t vertex) {
   std::int32_t steps = 0, v = vertex;
   while (vertices_[v].note != time_ && vertices_[v].parent >= 0) {
@@ -213,7 +213,8 @@ std::int32_t KeptTrees::distance(std::int32_t vertex) {
   return result;
 }
 
-/// Nothing holds it: its children are orphans too, and neighbours that could take it in later are woken.
+/// Removes an orphan without a new parent from its tree: its children become orphans too, and neighbors that could adopt it later become
+/// active.
 void KeptTrees::set_free(std::int32_t orphan, std::int32_t sign) {
   Vertex& vertex = vertices_[orphan];
   for (std::int32_t a = vertex.first; a < vertices_[orphan + 1].first; ++a) {
@@ -234,7 +235,8 @@ bool push_by_kept_trees(FlowNetwork& network, double patience) {
 }
 
 void push_all(FlowNetwork& network) {
-  constexpr double kPatience = 20;  // programs need less than 5, contested ones 15; where a hub is read by all, levels are faster
+  // Typical programs need less than 5, hard ones 15; with a hub value that everything reads, levels are faster.
+  constexpr double kPatience = 20;
   if (push_by_kept_trees(network, kPatience)) return;
   LeafFolding leaves(network);
   push_by_levels(network);

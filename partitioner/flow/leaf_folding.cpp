@@ -1,5 +1,5 @@
-// A leaf's only way is to its neighbour. What both terminals of the two can exchange at once is pushed; the rest is lent and accounted for
-// in the opposite order: the last that was lent is the first to come back.
+// All flow of a leaf goes over the arc to its neighbor. Supply of one that the other can take at once is pushed; the remaining excess is
+// lent to the neighbor. Loans are settled in reverse order: the last one made is returned first.
 #include "partitioner/flow/leaf_folding.h"
 
 #include <algorithm>
@@ -38,7 +38,7 @@ void LeafFolding::fold(std::int32_t vertex, std::int32_t arc) {
   network_.flow += now;
   leaf.excess -= sign * now;
   neighbour.excess += sign * now;
-  // If the neighbour still has the opposite sign, the leaf is exhausted or its arc is full: then nothing is left to lend.
+  // If the neighbor still has the opposite sign, the leaf is exhausted or its arc is full: then nothing is left to lend.
   const std::int64_t lent = sign * std::min(sign * leaf.excess, network_.arcs[way].residual);
   neighbour.excess += lent;
   folded_.push_back({vertex, arc, lent, leaf.excess});

@@ -1,5 +1,5 @@
-// Takes leaves off a flow network, and the leaves that this makes, until none is left: paths and trees vanish, on which search trees need
-// quadratic work. What a leaf can supply or take becomes its neighbour's, until the flow of the rest is known.
+// LeafFolding: removes leaves from a flow network, repeatedly, until none is left. Paths and trees vanish, on which search trees need
+// quadratic work. A leaf's excess is lent to its neighbor until the flow of the remaining network is known.
 #pragma once
 
 #include <vector>
@@ -10,16 +10,17 @@ namespace cleave::planner {
 
 class LeafFolding {
  public:
-  /// Folds them. The network keeps its numbering; a folded vertex has no excess and leads nowhere.
+  /// Folds all leaves. Vertices keep their numbers; a folded vertex has no excess and is a dead end.
   explicit LeafFolding(FlowNetwork& network);
-  /// Gives back what was not used and pushes the rest over the leaves' arcs: a maximum flow of the rest becomes one of the whole.
+  /// Returns lent excess that was not used and pushes the used part over the leaves' arcs. A maximum flow of the folded network becomes one
+  /// of the whole.
   void unfold();
 
  private:
   struct Folded {
-    std::int32_t vertex = 0, arc = 0;  ///< the arc to its neighbour
-    std::int64_t lent = 0;             ///< to the neighbour's excess, negative: taken from it
-    std::int64_t excess = 0;           ///< its own, with what is lent
+    std::int32_t vertex = 0, arc = 0;  ///< the arc to its neighbor
+    std::int64_t lent = 0;             ///< added to the neighbor's excess; negative: subtracted from it
+    std::int64_t excess = 0;           ///< the leaf's own excess, the lent part included
   };
 
   void fold(std::int32_t vertex, std::int32_t arc);

@@ -1,8 +1,8 @@
 // Maximum flow by incremental breadth-first search (Goldberg, Hed, Kaplan, Tarjan, Werneck, ESA 2011), written from the published
 // description. Two trees grow level by level, one from the source and one to the sink. Where they touch, flow is pushed along the tree
-// paths; what that cuts off looks for a new parent one level up, moves down to the lowest level that has one, or leaves its tree. Labels
-// are signed levels; they only ever grow, which bounds the work and makes cycles impossible without any search for a root. The note of a
-// vertex is its current arc: none before it leads to a parent one level up.
+// paths; A vertex that this cuts off finds a new parent one level up, moves down to the lowest level that has a parent for it, or leaves
+// its tree. Labels are signed levels; they only ever grow, which bounds the work and makes cycles impossible without any search for a root.
+// The note of a vertex is its current arc: none before it leads to a parent one level up.
 #include <algorithm>
 
 #include "partitioner/flow/flow_network.h"
@@ -18,11 +18,11 @@ class Levels {
  private:
   static constexpr std::int32_t kNone = FlowNetwork::kNone, kRoot = FlowNetwork::kRoot, kFree = FlowNetwork::kFree;
 
-  /// One of the two trees; `sign` times a label of it is positive.
+  /// One of the two trees; `sign` times the label of any of its vertices is positive.
   struct Tree {
     std::int32_t sign = 1;
     std::int32_t depth = 1;  ///< the level that grows next
-    bool growing = false;    ///< then vertices one level deeper are being added
+    bool growing = false;    ///< whether vertices one level deeper are being added
     std::vector<std::int32_t> level, next;
   };
 
@@ -56,7 +56,7 @@ void Levels::run() {
   while (!source_.level.empty() && !sink_.level.empty()) grow(source_.depth <= sink_.depth ? source_ : sink_);
 }
 
-/// Scans every vertex of the outermost level: free neighbours join, contact with the other tree pushes flow.
+/// Scans every vertex of the outermost level: free neighbors join the tree, and flow is pushed over arcs to the other tree.
 void Levels::grow(Tree& tree) {
   tree.growing = true;
   const std::int32_t label = tree.sign * tree.depth;
@@ -84,7 +84,7 @@ void Levels::grow(Tree& tree) {
   tree.growing = false;
 }
 
-/// Pushes what the path source - from - to - sink can carry.
+/// Pushes as much flow as the path source - from - to - sink can carry.
 void Levels::augment(std::int32_t from, std::int32_t to, std::int32_t arc) {
   const std::int64_t amount = std::min({arcs_[arc].residual, bottleneck(from, 1), bottleneck(to, -1)});
   network_.push_over(arc, amount);
@@ -125,7 +125,7 @@ void Levels::push(std::int32_t vertex, std::int32_t sign, std::int64_t amount) {
 }
 
 void Levels::adopt(Tree& tree, std::vector<std::int32_t>& orphans) {
-  std::reverse(orphans.begin(), orphans.end());  // those near the terminal first: what is below may then stay where it is
+  std::reverse(orphans.begin(), orphans.end());  // those near the terminal first, so that their descendants may keep their parents
   for (std::size_t i = 0; i < orphans.size(); ++i) {
     if (!find_parent_one_up(orphans[i], tree.sign)) relabel(tree, orphans[i], orphans);
   }
@@ -148,7 +148,7 @@ bool Levels::find_parent_one_up(std::int32_t vertex, std::int32_t sign) {
 void Levels::relabel(Tree& tree, std::int32_t vertex, std::vector<std::int32_t>& orphans) {
   FlowNetwork::Vertex& orphan = vertices_[vertex];
   const std::int32_t deepest = tree.depth + (tree.growing ? 1 : 0);
-  std::int32_t best = deepest;  // the parent's level must be below it
+  std::int32_t best = deepest;  // the parent's level must be smaller
   std::int32_t arc_to_best = kNone;
   for (std::int32_t a = orphan.first; a < vertices_[vertex + 1].first; ++a) {
     const std::int32_t head = arcs_[a].head;

@@ -1,4 +1,5 @@
-// The solvers behind one door, and what a cut's value falls by if one capacity does: a local repair of the flow.
+// min_cut() selects a solver. relieve() computes how much the cut's value falls when one source capacity falls, by a local repair of the
+// flow.
 #include "partitioner/flow/min_cut.h"
 
 #include <algorithm>
@@ -8,7 +9,7 @@
 namespace cleave::planner {
 namespace {
 
-/// Works on a maximum flow and leaves it as it was.
+/// Repairs a maximum flow for one reduced source capacity at a time, and restores it afterwards.
 class Repair {
  public:
   Repair(FlowNetwork& network, const std::vector<bool>& source_side)
@@ -17,7 +18,7 @@ class Repair {
         arcs_(network.arcs),
         source_side_(source_side),
         towards_(network.vertices.size(), FlowNetwork::kNone) {}
-  /// What the cut's value falls by if the source can send less than `now` to a vertex.
+  /// How much the cut's value falls if the source capacity of a vertex falls from `now` to that of the relief.
   std::int64_t saving(std::int64_t now, const Relief& relief);
 
  private:
@@ -27,12 +28,12 @@ class Repair {
   std::vector<FlowNetwork::Vertex>& vertices_;
   std::vector<FlowNetwork::Arc>& arcs_;
   const std::vector<bool>& source_side_;
-  std::vector<std::int32_t> towards_;  ///< of find_supply: the arc that leads on to the vertex in need
-  std::vector<std::int32_t> reached_;  ///< of find_supply: the vertices that have one
+  std::vector<std::int32_t> towards_;  ///< set by find_supply(): the arc of each reached vertex towards the vertex that lacks flow
+  std::vector<std::int32_t> reached_;  ///< set by find_supply(): the vertices with such an arc
 };
 
-/// The nearest vertex that the source can still supply and from which flow can reach `vertex`. The sink's side has none: else there would
-/// be more flow. Leaves the way in `towards_`.
+/// The nearest vertex that the source can still supply and from which flow can reach `vertex`. The sink's side holds none, since the flow
+/// could be increased otherwise. Leaves the path in `towards_`.
 std::int32_t Repair::find_supply(std::int32_t vertex) {
   if (towards_.empty()) towards_.assign(vertices_.size(), FlowNetwork::kNone);
   for (const std::int32_t v : reached_) towards_[v] = FlowNetwork::kNone;
@@ -51,12 +52,13 @@ std::int32_t Repair::find_supply(std::int32_t vertex) {
   return FlowNetwork::kNone;
 }
 
-/// With less from the source the vertex sends out more than it gets. What others can supply instead is no saving; the rest is.
+/// With a smaller source capacity the vertex sends out more flow than it receives. The part that other vertices can supply instead saves
+/// nothing; the saving is the part that they cannot.
 std::int64_t Repair::saving(std::int64_t now, const Relief& relief) {
   const std::int64_t supplied = now - std::max<std::int64_t>(vertices_[relief.vertex].excess, 0);
   std::int64_t missing = supplied - relief.source_capacity;
   struct Push {
-    std::int32_t arc, from;  ///< an arc, or else what the source supplied to a vertex
+    std::int32_t arc, from;  ///< one of the two: an arc, or the vertex whose supply from the source was used
     std::int64_t amount;
   };
   std::vector<Push> done;

@@ -1,5 +1,6 @@
-// Exact s-t minimum cut on integers. Has never heard of tensors. Two solvers give the same value and, by the canonical residual search,
-// the same cut: the one with the largest source side (so that the accelerator side, the sink's, is smallest).
+// Exact s-t minimum cut on integers; the door is min_cut(). Knows nothing of tensors or placement. Two solvers give the same value and, by
+// the canonical residual search, the same cut: the one with the largest source side (so that the accelerator side, the sink's, is
+// smallest).
 #pragma once
 
 #include <cstdint>
@@ -23,8 +24,8 @@ struct CutNetwork {
 };
 
 struct Cut {
-  std::int64_t value = 0;         ///< of the minimum cut, which equals the maximum flow
-  std::vector<bool> source_side;  ///< per vertex: on the source's side in the canonical minimum cut
+  std::int64_t value = 0;         ///< value of the minimum cut, which equals the maximum flow
+  std::vector<bool> source_side;  ///< per vertex: whether it is on the source's side of the canonical minimum cut
 };
 
 enum class Solver : std::uint8_t { flat, boost };
@@ -37,9 +38,10 @@ struct Relief {
   std::int32_t vertex = 0;
   std::int64_t source_capacity = 0;
 };
-/// By how much the value of the minimum cut falls for each relief alone. One solution of the network, then local repairs of its flow.
+/// How much the value of the minimum cut falls for each relief alone. The network is solved once; each relief is then a local repair of its
+/// flow.
 struct Relieved {
-  std::int64_t value = 0;             ///< of the minimum cut as it is
+  std::int64_t value = 0;             ///< value of the minimum cut without any relief
   std::vector<std::int64_t> savings;  ///< one a relief
 };
 Relieved relieve(const CutNetwork& network, const std::vector<Relief>& reliefs);

@@ -1,4 +1,4 @@
-// Boykov-Kolmogorov of Boost.Graph on a compressed sparse row graph: the cross-check of our own solver.
+// min_cut_boost(): Boykov-Kolmogorov of Boost.Graph on a compressed sparse row graph, which cross-checks our own solver.
 #include <algorithm>
 #include <boost/graph/boykov_kolmogorov_max_flow.hpp>
 #include <boost/graph/compressed_sparse_row_graph.hpp>
@@ -75,7 +75,7 @@ Cut min_cut_boost(const CutNetwork& network) {
       boost::make_iterator_property_map(predecessor.begin(), vertex_index), boost::make_iterator_property_map(color.begin(), vertex_index),
       boost::make_iterator_property_map(distance.begin(), vertex_index), vertex_index, count, count + 1);
 
-  // Canonical cut: the sink's side is what can still reach the sink, and nothing else.
+  // Canonical cut: the sink's side is exactly the vertices that can still reach the sink.
   Cut cut{flow, std::vector<bool>(count, true)};
   std::vector<std::uint32_t> reached{count + 1};
   for (std::size_t next = 0; next < reached.size(); ++next) {

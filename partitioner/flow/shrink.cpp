@@ -1,4 +1,4 @@
-// An arc to a decided vertex becomes capacity of a terminal. Sums stay below the limit, beyond which everything is as good as infinite.
+// An arc to a decided vertex becomes terminal capacity of its other end. Sums are clamped to 2^62, which is as good as infinite.
 #include "partitioner/flow/shrink.h"
 
 #include <algorithm>
@@ -10,7 +10,8 @@ void add(std::int64_t& sum, std::int64_t capacity) {
   sum = std::min(sum + capacity, std::int64_t{1} << 62);
 }
 
-/// `from` is open or decided, likewise `to`; capacity from `from` to `to`.
+/// Accounts for an arc with at least one decided end: as a constant, as terminal capacity of the open end (numbered by `now`), or not at
+/// all.
 void move_capacity(ShrunkNetwork& result, const std::vector<Decided>& decided, const std::vector<std::int32_t>& now, std::int32_t from,
                    std::int32_t to, std::int64_t capacity) {
   if (decided[from] == Decided::sink || decided[to] == Decided::source || capacity == 0) return;

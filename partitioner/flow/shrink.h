@@ -1,4 +1,4 @@
-// A network with some vertices already decided: the smaller network that is left, and what the decisions cost.
+// shrink(): removes vertices whose side is already decided. Gives the smaller network of the open vertices, and the cost of the decisions.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@ enum class Decided : std::uint8_t { open, source, sink };
 
 struct ShrunkNetwork {
   CutNetwork network;                ///< of the open vertices
-  std::vector<std::int32_t> vertex;  ///< in the original, per vertex here
-  std::int64_t constant = 0;         ///< paid for the decided vertices alone
+  std::vector<std::int32_t> vertex;  ///< per vertex of `network`: its number in the original
+  std::int64_t constant = 0;  ///< cost of the decisions alone: terminal arcs of decided vertices, and arcs between them, that are cut
 };
 
 ShrunkNetwork shrink(const CutNetwork& network, const std::vector<Decided>& decided);

@@ -7,7 +7,8 @@ std::int32_t index_of(RegionId region) {
   return static_cast<std::int32_t>(region.index);
 }
 
-/// By control node: what a copy on the host can cost at most, in a run: its trips, and bringing there what it decides by.
+/// By control node: bound on the cost per run of its copy on the host: its iterations, and the transfers of predicates and trip counts to
+/// the host.
 std::vector<double> host_prices(const Graph& graph, const PlacementProblem& problem) {
   std::vector<double> prices(graph.nodes.size(), 0);
   for (std::size_t i = 0; i < graph.nodes.size(); ++i)
@@ -25,7 +26,7 @@ std::vector<double> host_prices(const Graph& graph, const PlacementProblem& prob
 
 void add_control(const Graph& graph, PlacementProblem& problem) {
   const std::vector<double> prices = host_prices(graph, problem);
-  std::vector<std::int32_t> under_way(graph.nodes.size(), -1);  // by control node: the value
+  std::vector<std::int32_t> under_way(graph.nodes.size(), -1);  // by control node: index of the value that says that it is being executed
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     const Node& node = graph.nodes[NodeId(i)];
     if (!is_control(node.kind)) continue;

@@ -1,5 +1,5 @@
-// Control of a machine whose accelerator decides loops and branches by itself (`control_flow: device_loops`): what its decisions add to the
-// numbers of a PlacementProblem. docs/placement.md states them.
+// add_control(): adds to a PlacementProblem the costs of control on machines whose accelerator decides loops and branches by itself
+// (`control_flow: device_loops`). docs/placement.md states them.
 #pragma once
 
 #include "graph/graph.h"
@@ -7,9 +7,9 @@
 
 namespace cleave::planner {
 
-/// Behind the values of the graph, one a control node: that its loop or branch is under way. Whoever computes inside needs it, as does the
-/// node that merges. The host tells the accelerator for nothing; the other way round costs more than the host's own copy of the control
-/// node, so that host work inside puts that there. Nodes and values of the graph, and their uses, come before.
+/// Appends one value per control node, which says that its loop or branch is being executed. All nodes inside and the merge node use it.
+/// Its transfer to the accelerator is free; its transfer to the host costs more than a host copy of the control node, so that host work
+/// inside gives the host such a copy. The graph's nodes, values and uses must have been added before.
 void add_control(const Graph& graph, PlacementProblem& problem);
 
 }  // namespace cleave::planner

@@ -1,4 +1,4 @@
-// Where a node's cost comes from, for those who say it.
+// CostSource: where a node's cost comes from, for reports.
 #pragma once
 
 #include <cstdint>
@@ -6,18 +6,18 @@
 
 namespace cleave::planner {
 
-/// Where a cost comes from.
+/// The source of a cost.
 enum class CostSource : std::uint8_t {
-  none,      ///< costs nothing there
-  measured,  ///< of this operation and type
-  by_class,  ///< of its like, or of itself with another type
-  by_rate,   ///< of the machine as a whole
-  observed,  ///< in a run, by a profile
-  given,     ///< by the user
+  none,      ///< the node costs nothing there
+  measured,  ///< measured times of this operation and type
+  by_class,  ///< times of operations of its cost class, or of itself with another type
+  by_rate,   ///< rates of the machine as a whole
+  observed,  ///< times that a run's profile observed
+  given,     ///< a cost that the user gave
 };
 std::string_view to_string(CostSource source);
 
-/// Of each side's cost of a node.
+/// The sources of a node's costs, by side.
 struct CostSources {
   CostSource host = CostSource::none, accelerator = CostSource::none;
 };

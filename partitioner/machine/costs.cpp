@@ -1,5 +1,5 @@
-// Graph + Machine -> numbers, in one sweep over the nodes. Which nodes are scalar work is found first; everything else is local to a node.
-// What a node costs is node_costs.h's to say.
+// make_problem(): turns Graph and Machine into numbers in one pass over the nodes. Scalar work is found first; everything else is local to
+// a node. node_costs.h computes the costs of nodes.
 #include "partitioner/machine/costs.h"
 
 #include <algorithm>
@@ -21,7 +21,7 @@ namespace {
 
 using Pin = PlacementProblem::Pin;
 
-constexpr double kMostPlanned = 1e100;  ///< executions a run, and seconds of one
+constexpr double kMostPlanned = 1e100;  ///< limit on executions per run, and on seconds of one execution
 
 class ProblemMaker {
  public:
@@ -80,7 +80,7 @@ class ProblemMaker {
   }
 
  private:
-  /// What goes by pins and policy alone.
+  /// Decides what depends on pins and policy alone.
   void decide_sides() {
     result_.forced.assign(graph_.nodes.size(), Cause::none);
     const bool everything_scalar_too = !all_on_host_ && model_.policy == Policy::accelerator;
@@ -90,7 +90,7 @@ class ProblemMaker {
   }
 
   PlacementProblem& problem() { return result_.problem; }
-  /// Expected trips and declared times may multiply to what no sum of costs holds.
+  /// Reports products of expected trip counts and declared times that are too large for sums of costs.
   void check_amounts() {
     const auto refuse = [&](NodeId id, const std::string& what) {
       diagnostics_.error(DiagnosticKind::value, graph_.nodes[id].location, what + "; what can be planned ends at 1e100");
@@ -131,7 +131,7 @@ class ProblemMaker {
     if (is_control(node.kind)) {
       const double trips = node.kind == NodeKind::branch ? 1 : std::max(0.0, node.expected);
       out.host_seconds = model_.machine.host.trip_seconds * trips;
-      if (device_loops_) {  // then it is a choice, and nothing that the host does is had for less than a step of it
+      if (device_loops_) {  // then control is placed by cost, and the host needs at least the overhead of one step for it
         out.host_seconds = std::max(model_.machine.host.trip_seconds, model_.machine.host.overhead_seconds) * trips;
         out.accelerator_seconds = model_.machine.accelerators[0].trip_seconds * trips;
       }
@@ -157,15 +157,15 @@ class ProblemMaker {
       case NodeKind::counter:
       case NodeKind::carried:
       case NodeKind::merge:
-      case NodeKind::constant: out.replicable = true; break;  // constants lie on each device that reads them, from run to run
+      case NodeKind::constant: out.replicable = true; break;  // constants stay on each device that reads them, across runs
       case NodeKind::input:
       case NodeKind::parameter:
         if (out.group == PlacementProblem::kNoGroup) return force(id, Cause::pinned);
-        out.replicable = true;  // a state lies wherever its next value is made
+        out.replicable = true;  // a state is on each side that computes its next value
         break;
       case NodeKind::for_loop:
       case NodeKind::while_loop:
-      case NodeKind::branch:  // no value of its own: it is where it is decided
+      case NodeKind::branch:  // it has no value; its side is where its control flow is decided
         if (!device_loops_) out.pin = Pin::host;
         out.replicable = device_loops_;
         break;
@@ -176,7 +176,7 @@ class ProblemMaker {
     }
   }
 
-  /// Of its results; a carried value and what its loop leaves behind share storage.
+  /// Bytes of a node's results; a carried value and its loop's result share storage.
   [[nodiscard]] double bytes(const Node& node) const {
     double sum = 0;
     for (const ValueId value : node.results) {
@@ -239,7 +239,7 @@ class ProblemMaker {
     }
   }
 
-  /// What outputs read, the node `outside` reads; what the host decides, too.
+  /// Adds all uses. Outputs, and predicates and counts that the host reads, are used by the node `outside`.
   void add_uses() {
     for (std::size_t i = 0; i < graph_.values.size(); ++i) {
       for (const ValueUse& use : result_.uses->of(ValueId(i))) {
@@ -251,8 +251,8 @@ class ProblemMaker {
     if (device_loops_) add_control(graph_, problem());
   }
 
-  /// A state lies on the sides that make its next value: that costs no transfer, and no other side costs less unless the next value goes
-  /// there anyway (docs/placement.md). What makes several next values at once holds them all together. One that never changes is a group
+  /// Groups each state with the producer of its next value: that needs no transfer, and no other side costs less unless the next value goes
+  /// there anyway (docs/placement.md). A producer of several next values groups all of their states. A state that never changes is a group
   /// by itself.
   void tie_states() {
     for (const GraphState& state : states_of(graph_)) {
@@ -332,7 +332,7 @@ PlacementProblem with_optimistic_fusion(const Graph& graph, const Dataflow& data
 }
 
 CostedProblem as_if_free(const Graph& graph, const CostModel& model, const CostedProblem& costed, std::span<const NodeId> nodes) {
-  Diagnostics none;  // what could be pinned before still can
+  Diagnostics none;  // pins were valid before and still are
   return ProblemMaker(graph, model, none).make(costed, nodes);
 }
 

@@ -1,4 +1,5 @@
-// Graph + Machine -> PlacementProblem: what each node costs on each side, what each transfer costs, what is pinned and why.
+// make_problem(): turns a Graph and a Machine into a PlacementProblem: the cost of each node on each side, the cost of each transfer, and
+// pins with their causes.
 #pragma once
 
 #include <functional>
@@ -18,7 +19,7 @@
 
 namespace cleave::planner {
 
-/// Whether an accelerator can run this operation with these types. The executor gives it, as it knows the devices.
+/// Whether an accelerator can run this operation with these types. Given by the executor, which knows the devices.
 using KernelSupport = std::function<bool(const Graph& graph, NodeId node)>;
 
 /// Why a node has a host copy. The JSON spellings are `pinned`, `no-kernel`, `effect`, `memory`, `cheaper`.
@@ -30,32 +31,34 @@ struct CostModel {
   KernelSupport supported;  ///< null: every operation without effects
   Policy policy = Policy::optimal;
   bool has_accelerator = true;
-  Profile profile;  ///< host_seconds replace modelled costs
-  /// Of the accelerator's matrix products; which operations that concerns the executor says too (null: none).
+  Profile profile;  ///< its host_seconds replace modeled costs
+  /// Precision of the accelerator's matrix products. `in_precision`, given by the executor, says which operations it concerns (null: none).
   Precision precision = Precision::f32;
   KernelSupport in_precision = nullptr;
-  int host_threads = 0;                      ///< 0: as many as the machine's tables were measured with
-  FusionRule host_fuses, accelerator_fuses;  ///< null: every operation runs by itself there
+  int host_threads = 0;                      ///< threads of the host; 0: as many as the machine's tables were measured with
+  FusionRule host_fuses, accelerator_fuses;  ///< null: no operations fuse on that side
 };
 
 struct CostedProblem {
   PlacementProblem problem;               ///< nodes as in the graph, then one host node for outputs and control; values as in the graph
-  std::vector<Cause> forced;              ///< per graph node: why it cannot leave the host; none: it can
-  IdVector<NodeId, CostSources> sources;  ///< per graph node: where its costs come from
-  int host_threads = 0;                   ///< that the host's costs are of; 0: as many as they were measured with
-  IdVector<RegionId, double> frequency;   ///< per graph region
-  LinkDirection to_accelerator, to_host;  ///< what copies cost
+  std::vector<Cause> forced;              ///< per graph node: why it must be on the host; none: it need not be
+  IdVector<NodeId, CostSources> sources;  ///< per graph node: the sources of its costs
+  int host_threads = 0;                   ///< threads of the host that its costs assume; 0: as many as they were measured with
+  IdVector<RegionId, double> frequency;   ///< per graph region: executions per run
+  LinkDirection to_accelerator, to_host;  ///< costs of copies
   int workers = 1;                        ///< threads that call host functions (Program::workers)
-  double start_seconds = 0;               ///< what each of the accelerator's kernels takes beside its work
-  FusibleGroups fusible;                  ///< what runs as one kernel where it is together; `problem.savings` are what that saves
-  std::shared_ptr<const ValueUses> uses;  ///< of the graph, which must outlive it
+  double start_seconds = 0;               ///< launch overhead of each of the accelerator's kernels
+  FusibleGroups fusible;  ///< operations that run as one kernel where they are on one side; `problem.savings` has what that saves
+  std::shared_ptr<const ValueUses> uses;  ///< uses of the graph's values; the graph must outlive them
 };
 
 /// Never fails on a verified graph, except for pins that cannot be met (diagnostics).
 CostedProblem make_problem(const Graph& graph, const CostModel& model, Diagnostics& diagnostics);
-/// `costed` of the same graph and model, but for the policy, which is `model`'s: only pins and copies are decided anew.
+/// `costed`, made of the same graph and model with another policy, changed to the policy of `model`. Only pins and forced copies are
+/// decided again.
 CostedProblem under_policy(const Graph& graph, const CostModel& model, const CostedProblem& costed, Diagnostics& diagnostics);
-/// `costed` of the same graph and model, but as if `nodes`, unless they have effects, were not pinned and had an accelerator kernel.
+/// `costed`, made of the same graph and model, changed as if `nodes` were not pinned and had an accelerator kernel. Nodes with effects stay
+/// as they are.
 CostedProblem as_if_free(const Graph& graph, const CostModel& model, const CostedProblem& costed, std::span<const NodeId> nodes);
 
 }  // namespace cleave::planner

@@ -1,5 +1,5 @@
-// What a node computes becomes a number, made from what it reads and from who reads it; a walk from what nobody reads back to what is read
-// gives the order, and goes by these numbers where it has a choice.
+// Each node gets a hash of its operation, its operands and its readers. A walk from the nodes without readers back to their operands gives
+// the order; the hashes decide where the walk has a choice.
 #include "partitioner/machine/dataflow.h"
 
 #include <algorithm>
@@ -30,7 +30,7 @@ Number number_of(const TensorType& type) {
   return number;
 }
 
-/// Of axes, sizes and the like. What else an operation is given does not change how it can be run.
+/// A hash of axes, sizes and similar attributes. Other attributes do not change how an operation can run.
 Number number_of(const Attributes& attributes) {
   Number number = 0;
   for (const auto& [name, value] : attributes) {
@@ -44,17 +44,17 @@ Number number_of(const Attributes& attributes) {
   return number;
 }
 
-/// Whether a node's values are there when its region is entered.
+/// Whether a node's values exist when its region is entered.
 bool is_there(NodeKind kind) {
   return kind == NodeKind::input || kind == NodeKind::parameter || kind == NodeKind::constant || kind == NodeKind::counter ||
          kind == NodeKind::carried;
 }
 
-/// By node: a number for what it computes from what and for whom, which does not depend on where it stands among its neighbours.
+/// By node: a hash of its operation, operands and readers, which does not depend on its position in the program.
 std::vector<Number> numbers_of(const Graph& graph) {
   const std::size_t count = graph.nodes.size();
   std::vector<Number> alone(count), inside(count, 0), read(count, 0), numbers(count);
-  for (std::size_t i = count; i-- > 0;) {  // what is inside a loop stands behind it
+  for (std::size_t i = count; i-- > 0;) {  // nodes inside a loop come after it in the table
     const NodeId id(i);
     const Node& node = graph.nodes[id];
     Number number = mixed(static_cast<Number>(node.kind), inside[i]);
@@ -65,7 +65,8 @@ std::vector<Number> numbers_of(const Graph& graph) {
       inside[owner.index] += mixed(static_cast<Number>(graph.regions[node.region].kind), number);
   }
   const auto add_readers = [&](const std::vector<Number>& own, std::vector<Number>& sums) {
-    std::vector<Number> whole(count, 0);  // of those that stand behind: a value that a loop yields is just that
+    // By node: its hash with readers. At a back edge the reader's own hash is used instead, so that there is no cycle.
+    std::vector<Number> whole(count, 0);
     std::fill(sums.begin(), sums.end(), 0);
     for (const Output& output : graph.outputs) sums[graph.values[output.value].producer.index] += 1;
     for (const Region& region : graph.regions)
@@ -93,7 +94,7 @@ std::vector<Number> numbers_of(const Graph& graph) {
   return read;
 }
 
-/// Which nodes have an effect, or hold one inside.
+/// Which nodes have an effect, or contain one that has.
 std::vector<char> with_effects(const Graph& graph) {
   std::vector<char> effects(graph.nodes.size(), 0);
   for (std::size_t i = graph.nodes.size(); i-- > 0;) {
@@ -113,18 +114,18 @@ Dataflow::Dataflow(const Graph& graph) {
 }
 
 void Dataflow::collect_before(const Graph& graph) {
-  std::vector<std::pair<NodeId, NodeId>> pairs;  // reader, maker
+  std::vector<std::pair<NodeId, NodeId>> pairs;  // reader, producer
   pairs.reserve(2 * graph.nodes.size());
-  // `reader` reads in `region`; none: at its end, where nothing comes after.
+  // `reader` reads the value in `region`. None: the region reads it at its end, so that no node must follow.
   const auto add = [&](NodeId reader, RegionId region, ValueId read) {
     const Value& value = graph.values[read];
     while (region != value.region) {
       const Region& at = graph.regions[region];
-      reader = at.kind == RegionKind::while_body ? NodeId() : at.owner;  // the body begins at the end of its condition
+      reader = at.kind == RegionKind::while_body ? NodeId() : at.owner;  // the body starts at the end of its condition region
       region = at.parent;
     }
     const Node& producer = graph.nodes[value.producer];
-    const NodeId maker = producer.region == value.region ? value.producer : producer.owner;  // or what a loop leaves behind
+    const NodeId maker = producer.region == value.region ? value.producer : producer.owner;  // or the loop, for a loop's result
     if (reader && !is_there(graph.nodes[maker].kind)) pairs.emplace_back(reader, maker);
   };
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
@@ -161,7 +162,7 @@ void Dataflow::collect_before(const Graph& graph) {
     const auto end = before_.begin() + static_cast<std::ptrdiff_t>(next[reader.index]);
     if (std::find(begin, end, maker) == end) before_[next[reader.index]++] = maker;
   }
-  std::size_t kept = 0;  // without what was there twice
+  std::size_t kept = 0;  // closes the gaps that removed duplicates left
   for (std::size_t i = 0; i + 1 < first_before_.size(); ++i) {
     const std::size_t begin = std::exchange(first_before_[i], kept);
     for (std::size_t k = begin; k < next[i]; ++k) before_[kept++] = before_[k];
@@ -183,7 +184,7 @@ void Dataflow::find_order(const Graph& graph) {
       if (!awaited[id.index] && !is_there(graph.nodes[id].kind)) ends.push_back(id);
     std::sort(ends.begin(), ends.end(),
               [&](NodeId a, NodeId b) { return output[a.index] != output[b.index] ? output[a.index] < output[b.index] : by_number(a, b); });
-    std::vector<std::pair<NodeId, std::size_t>> stack;  // and which of what comes before it is looked at next
+    std::vector<std::pair<NodeId, std::size_t>> stack;  // a node, and the index of its predecessor to visit next
     const auto visit = [&](NodeId id) {
       if (std::exchange(reached[id.index], 1)) return;
       const auto begin = before_.begin() + static_cast<std::ptrdiff_t>(first_before_[id.index]);

@@ -1,4 +1,4 @@
-// What is left of a group under a placement, and a group as who has kernels is asked for it.
+// parts_of(), make_group() and request_for(): the parts of a group under a placement, its interface, and its KernelRequest.
 #include <algorithm>
 #include <utility>
 
@@ -51,7 +51,7 @@ std::vector<FusibleGroup> parts_of(const FusibleGroup& group, const std::functio
 
 FusionGroup make_group(const Graph& graph, const std::vector<NodeId>& nodes, const std::vector<int>& uses) {
   FusionGroup group{nodes, {}, {}};
-  std::vector<std::pair<ValueId, int>> own;  // results and how often the group itself reads them
+  std::vector<std::pair<ValueId, int>> own;  // results, with the number of their reads inside the group
   for (const NodeId id : nodes) {
     for (const ValueId input : graph.nodes[id].inputs) {
       const auto found = std::find_if(own.begin(), own.end(), [&](const auto& each) { return each.first == input; });

@@ -5,7 +5,7 @@
 namespace cleave::planner {
 namespace {
 
-/// Never on this side.
+/// Whether the operation never runs on this side.
 bool is_elsewhere(const Graph& graph, NodeId id, DeviceId side) {
   const Node& node = graph.nodes[id];
   if (side == kHost) return node.op->moves_to == Side::accelerator;

@@ -1,15 +1,15 @@
-// Which operations can be in a kernel with others at all.
+// is_fusible(): which operations may be in a fused kernel at all.
 #pragma once
 
 #include "graph/graph.h"
 
 namespace cleave::planner {
 
-/// Whether it can be in a kernel of several on a side: pure, with one result, and not what certainly runs elsewhere (effects, host
-/// functions, what moves a value to the other side).
+/// Whether an operation may be in a fused kernel on a side: it is pure, has one result, and does not certainly run elsewhere (as do
+/// effects, host functions and transfers to the other side).
 bool is_fusible(const Graph& graph, NodeId id, DeviceId side);
 
-/// Whether it computes nothing: who reads what it gives may read its one operand in another way instead.
+/// Whether an operation computes nothing, so that readers of its result could read its one operand with other indices instead.
 bool only_moves(const Graph& graph, NodeId id);
 
 }  // namespace cleave::planner

@@ -1,5 +1,5 @@
-// One walk over each region in an order that follows from the dataflow alone: an operation joins one of the groups that it is connected
-// with, which all stay open, or opens another. Kernels never wait for each other in a circle.
+// find_fusible(): walks each region in an order that depends on the dataflow alone. An operation joins one of the groups that it is
+// connected with, all of which stay open, or opens a new one. Kernels never depend on each other in a cycle.
 #include "partitioner/machine/fusion.h"
 
 #include <algorithm>
@@ -26,7 +26,7 @@ bool contains(const std::vector<T>& all, const T& one) {
 
 class GroupSearch {
  public:
-  /// `kernels` may hold some of the other side, which those found then do not wait for in a circle either.
+  /// `kernels` may contain kernels of the other side; the new ones form no cycle with these either.
   GroupSearch(const Graph& graph, const Dataflow& dataflow, DeviceId side, const FusionRule& takes, const std::function<bool(NodeId)>& may,
               KernelOrder& kernels)
       : graph_(graph),
@@ -60,8 +60,8 @@ class GroupSearch {
   }
 
  private:
-  static constexpr std::size_t kMostAlike = 4;  ///< groups that read the same value and are tried
-  /// The last groups that read a value, each once in a row.
+  static constexpr std::size_t kMostAlike = 4;  ///< limit on candidate groups that read the same value
+  /// The last groups that read a value, without consecutive repeats.
   class Readers {
    public:
     void add(GroupIndex group) {
@@ -69,7 +69,7 @@ class GroupSearch {
       last_[count_++ % kMostAlike] = group;
     }
     [[nodiscard]] std::size_t size() const { return std::min<std::size_t>(count_, kMostAlike); }
-    /// 0: the last one.
+    /// Index 0 is the last one.
     GroupIndex operator[](std::size_t back) const { return last_[(count_ - 1 - back) % kMostAlike]; }
 
    private:
@@ -77,7 +77,7 @@ class GroupSearch {
     std::uint32_t count_ = 0;
   };
 
-  /// Whether it can be in a kernel of several on this side.
+  /// Whether an operation may be in a fused kernel on this side.
   [[nodiscard]] bool fusible(NodeId id) const { return is_fusible(graph_, id, side_) && (!may_ || may_(id)); }
 
   void visit(NodeId id) {
@@ -92,7 +92,7 @@ class GroupSearch {
     open(id);
   }
 
-  /// Earlier operations that move what only `id` reads, wherever they stand, and are in no group.
+  /// Earlier moving operations, anywhere in the program, whose result only `id` reads and that are in no group.
   [[nodiscard]] std::vector<NodeId> moved_for(NodeId id) const {
     std::vector<NodeId> found;
     for (const ValueId input : graph_.nodes[id].inputs) {
@@ -102,8 +102,8 @@ class GroupSearch {
     return found;
   }
 
-  /// What is moved for `id` and can be read as it lies: all of it, or else as much as there is a kernel for. A product reads a transpose
-  /// though its other operand was reshaped.
+  /// The moving operations whose operands the kernel of `id` can read directly: all of them, or else as many as there is a kernel for. A
+  /// matrix product can read a transposed operand even if its other operand was reshaped.
   [[nodiscard]] std::vector<NodeId> pulled_for(NodeId id) const {
     const auto takes = [&](const std::vector<NodeId>& nodes) {
       KernelDraft draft(graph_, uses_);
@@ -121,8 +121,8 @@ class GroupSearch {
     return some;
   }
 
-  /// A group of `id`, with what is moved for it in front if there is one kernel for them (a transpose that a matrix product reads as it
-  /// lies): their own operands are read later instead.
+  /// Opens a group for `id`, with the operations that move its operands in front if there is one kernel for them (such as a matrix product
+  /// with a transposed operand). The kernel then reads the operands of the moving operations.
   void open(NodeId id) {
     FusibleGroup group{pulled_for(id), 0, {}, {}};
     group.pulled = group.nodes.size();
@@ -138,17 +138,17 @@ class GroupSearch {
     for (const ValueId input : graph_.nodes[node].inputs) readers_[input.index].add(group);
   }
 
-  /// Of this region, and not part of another one.
+  /// Whether a group is of this region and was not united with another one.
   [[nodiscard]] bool is_open(GroupIndex group) const {
     return group >= static_cast<GroupIndex>(first_open_) && !groups_[static_cast<std::size_t>(group)].nodes.empty();
   }
 
   struct Candidate {
     GroupIndex group;
-    bool makes;    ///< what is read
-    double bytes;  ///< that need not be read again
+    bool makes;    ///< whether it produces the value that is read
+    double bytes;  ///< bytes that need not be read again
   };
-  /// Open groups that make or read what `node` reads: those that make it first, of these the one that spares most.
+  /// Open groups that produce or read operands of `node`: producers first, then by decreasing bytes saved.
   [[nodiscard]] const std::vector<Candidate>& connected_with(const Node& node) {
     std::vector<Candidate>& found = candidates_;
     found.clear();
@@ -177,7 +177,8 @@ class GroupSearch {
     return found;
   }
 
-  /// Whether an open group goes on with `id`: with what is moved for it, or else without. Others that make what it reads become part of it.
+  /// Adds `id` to an open group if possible: with the operations that move its operands, or else without. Then unites the group with other
+  /// groups that produce its operands.
   bool joins(NodeId id) {
     const Node& node = graph_.nodes[id];
     const bool moves_only = only_moves(graph_, id) && uses_[node.results[0].index] == 1;
@@ -187,7 +188,7 @@ class GroupSearch {
     std::erase_if(others, [&](NodeId each) { return graph_.nodes[each].region != node.region; });
     others.push_back(id);
     for (const Candidate& candidate : candidates) {
-      if (moves_only && !candidate.makes) break;  // it waits for its reader instead
+      if (moves_only && !candidate.makes) break;  // it is not added here but waits for its reader
       if (!((others.size() > 1 && joins(candidate.group, others)) || joins(candidate.group, std::span(others).last(1)))) continue;
       for (const Candidate& other : candidates)
         if (other.group != candidate.group) unite(candidate.group, other.group);
@@ -201,7 +202,7 @@ class GroupSearch {
     together_.push_back(group.nodes.back());
     const KernelOrder::Union* as_one = kernels_.find_union(together_);
     if (!as_one) return false;
-    // Most operations stay alone: the draft for a trial with one of them is the same for all.
+    // Most groups have one operation; all trials with such a group share one draft.
     KernelDraft& draft = group.nodes.size() > 1 ? draft_of(index) : alone_;
     const std::size_t kept = group.nodes.size() > 1 ? group.nodes.size() : 0;
     if (draft.size() == 0) push(draft, group.nodes);
@@ -225,7 +226,7 @@ class GroupSearch {
     for (const NodeId node : nodes) draft.push(node);
   }
 
-  /// Two groups become the first one of them, if there is one kernel for all of it, and for what is left of it without its last ones.
+  /// Unites two groups into the first, if there is one kernel for the union and for each of its prefixes.
   void unite(GroupIndex index, GroupIndex other_index) {
     FusibleGroup &group = groups_[static_cast<std::size_t>(index)], &other = groups_[static_cast<std::size_t>(other_index)];
     if (group.pulled > 0 || other.pulled > 0) return;
@@ -242,7 +243,7 @@ class GroupSearch {
     other = {};
     group = std::move(both);
   }
-  /// Their operations in the order of the walk, what waits right before its reader.
+  /// The operations of both groups in the order of the walk, each waiting operation right before its reader.
   [[nodiscard]] FusibleGroup side_by_side(const FusibleGroup& a, const FusibleGroup& b) const {
     FusibleGroup both;
     std::size_t i = 0, k = 0;
@@ -260,7 +261,7 @@ class GroupSearch {
     }
     return both;
   }
-  /// Whether there is a kernel however many of the last are left out; notes which must hide what the others make. `draft` is the group's.
+  /// Whether there is a kernel for each prefix of the group; sets `must_hide`. `draft` is the group's draft.
   [[nodiscard]] bool takes_in_parts(FusibleGroup& group, KernelDraft& draft) const {
     group.must_hide.assign(group.nodes.size(), 0);
     for (std::size_t i = group.nodes.size(); i-- > 1; draft.pop()) {
@@ -282,9 +283,9 @@ class GroupSearch {
   const std::function<bool(NodeId)>& may_;
   const std::vector<int> uses_;
   KernelOrder& kernels_;
-  std::vector<char> lone_;              ///< by node: only moves its one operand's elements, has one reader, and waits for it
+  std::vector<char> lone_;              ///< by node: whether it only moves elements, has one reader, and waits for that reader
   std::vector<GroupIndex> group_of_;    ///< by node
-  std::vector<std::uint32_t> visited_;  ///< by node: when
+  std::vector<std::uint32_t> visited_;  ///< by node: number of its visit
   std::uint32_t visit_ = 0;
   std::vector<Readers> readers_;  ///< by value
   std::vector<Candidate> candidates_;
@@ -292,7 +293,7 @@ class GroupSearch {
   std::vector<KernelDraft> drafts_;  ///< by open group; empty until it is tried with another operation
   KernelDraft alone_, united_;       ///< empty between two trials
   std::vector<NodeId> together_;
-  std::size_t first_open_ = 0;  ///< those before are of other regions
+  std::size_t first_open_ = 0;  ///< earlier groups are of other regions
 };
 
 }  // namespace

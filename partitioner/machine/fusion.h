@@ -1,6 +1,6 @@
-// Fusion: which operations run as one kernel where they have copies on one side. Found here, from the dataflow and what the side has
-// kernels for: the plan counts what they save (machine/costs.h), puts their steps side by side and notes them in the Program
-// (apply/split.h), and the executor makes the kernels that it finds there. So what runs is what was counted on.
+// Fusion: which operations run as one kernel where they have copies on one side. find_fusible() decides it from the dataflow and the side's
+// fusion rule. The plan subtracts what fusion saves (machine/costs.h), makes the steps adjacent and records the groups in the Program
+// (apply/split.h); the executor compiles exactly these kernels. So what runs is what the plan assumed.
 #pragma once
 
 #include <functional>
@@ -14,43 +14,46 @@ namespace cleave::planner {
 
 class Dataflow;
 
-/// Operations of one region, each connected with those before it, and none waiting for another that waits for one of them. They may stand
-/// anywhere in the program; their order here goes by the dataflow. Operations that only move what one member reads (transposes, slices)
-/// come from anywhere before: those that the first member reads stand in front, and may be of another region; those of a later one stand
-/// right before it.
+/// Operations of one region, each connected with earlier ones. The set is convex: no operation outside depends on one member while another
+/// member depends on it. Members may be anywhere in the program; their order here follows the dataflow. Operations that only move an
+/// operand of one member (transposes, slices) may come from anywhere earlier: those that the first member reads are in front and may be of
+/// another region; those of a later member are right before it.
 struct FusibleGroup {
-  std::vector<NodeId> nodes;    ///< as they are done; two at least
-  std::size_t pulled = 0;       ///< so many stand in front
-  std::vector<char> must_hide;  ///< by node: there is a kernel with it only if nobody else reads what the others make
-  std::vector<char> waiting;    ///< by node: it stands right before its reader, and is in the kernel only between that and a member before
+  std::vector<NodeId> nodes;  ///< in order of execution; at least two
+  std::size_t pulled = 0;     ///< number of moving operations in front
+  /// By node: whether a kernel with it exists only if the other nodes' results have no readers outside the kernel.
+  std::vector<char> must_hide;
+  /// By node: whether it moves elements right before its reader; it is fused only if its reader and a member before it are.
+  std::vector<char> waiting;
 
   [[nodiscard]] bool waits(std::size_t i) const { return i < waiting.size() && waiting[i] != 0; }
 };
 
-/// By side.
+/// Groups by side.
 using FusibleGroups = IdVector<DeviceId, std::vector<FusibleGroup>>;
 
-/// By value: how often it is read in the whole program, by control and outputs too.
+/// By value: number of reads in the whole program, including those by control and outputs.
 std::vector<int> count_uses(const Graph& graph);
 
-/// Groups are grown one operation at a time for as long as `takes` agrees, several at once, and none ever waits for another in a circle.
-/// They follow from the dataflow: not from the order of statements, nor from names or pins. `may`: what can be in one on `side`; null: as
-/// if all the program ran there, but for operations that certainly do not (effects, host functions, what moves a value to the other side).
+/// Grows several groups at once, one operation at a time, as long as `takes` accepts them. Groups never depend on each other in a cycle.
+/// They depend on the dataflow alone, not on the order of statements, on names or on pins. `may`: which operations may be in a group on
+/// `side`; null: all except those that certainly run elsewhere (effects, host functions, transfers to the other side).
 std::vector<FusibleGroup> find_fusible(const Graph& graph, const Dataflow& dataflow, DeviceId side, const FusionRule& takes,
                                        const std::function<bool(NodeId)>& may = nullptr);
 
-/// What runs as one kernel of a group of which a side has some operations only: each row of neighbours without a gap, the first of them
-/// with what it pulls, without what waits for a reader at its end or waits for nothing at its beginning. Rows of one are left out.
+/// The parts of a group that run as one kernel if only some of its operations are on the side: each maximal run of consecutive operations.
+/// The first one keeps its moving operations in front; waiting operations at either end of a run are dropped. Runs of one operation are
+/// left out.
 std::vector<FusibleGroup> parts_of(const FusibleGroup& group, const std::function<bool(NodeId)>& on_side);
 
-/// A group as it meets the rest of a program.
+/// A group with its interface to the rest of the program.
 struct FusionGroup {
-  std::vector<NodeId> nodes;     ///< as they are done; two at least
-  std::vector<ValueId> inputs;   ///< from outside, each once
-  std::vector<ValueId> results;  ///< what others read, each a node's one result
+  std::vector<NodeId> nodes;     ///< in order of execution; at least two
+  std::vector<ValueId> inputs;   ///< values read from outside, each once
+  std::vector<ValueId> results;  ///< results that are read outside; each is the one result of its node
 };
 
-/// `uses`: by value, how often it is read in all.
+/// `uses`: by value, number of reads in the whole program (count_uses).
 FusionGroup make_group(const Graph& graph, const std::vector<NodeId>& nodes, const std::vector<int>& uses);
 
 /// The request for a group, without ranges.

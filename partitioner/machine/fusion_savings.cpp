@@ -21,7 +21,7 @@ double traffic_seconds(const Graph& graph, NodeId id, const DeviceRates& rates) 
   return bytes / rates.bytes_per_second;
 }
 
-/// One group on one side: finds what each of its operations saves, and with which neighbours.
+/// One group on one side: finds the savings of each of its operations, and the neighbors that each saving requires.
 class FusionSavings::Group {
  public:
   Group(FusionSavings& all, DeviceId side, const FusibleGroup& group, const DeviceRates& rates, const SecondsOf& seconds_of)
@@ -32,7 +32,7 @@ class FusionSavings::Group {
       computing_.push_back(seconds.computing);
       traffic_.push_back(traffic_seconds(graph_, node, rates));
     }
-    double& first = spare_[group.pulled];  // it starts the kernel
+    double& first = spare_[group.pulled];  // this operation pays for the launch of the kernel
     first = std::max(0.0, first - rates.overhead_seconds);
     saved_.resize(group.nodes.size());
   }
@@ -51,14 +51,14 @@ class FusionSavings::Group {
   }
 
  private:
-  /// From where to where neighbours must be together, and whether they must be on that side alone.
+  /// The first and last operation of the run that must be on the side, and whether its members must have no copy on the other side.
   using Needs = std::tuple<std::size_t, std::size_t, bool>;
 
   [[nodiscard]] const Node& node(std::size_t i) const { return graph_.nodes[group_.nodes[i]]; }
   [[nodiscard]] double moving(ValueId value) const {
     return static_cast<double>(graph_.values[value].type.bytes()) / rates_.bytes_per_second;
   }
-  /// Whether it gives a part of what it reads, and so reads no more than that.
+  /// Whether an operation selects a part of its operand, so that it reads only that part.
   [[nodiscard]] bool selects(std::size_t i) const {
     const auto elements = [&](ValueId value) { return graph_.values[value].type.elements(); };
     return node(i).op->cost_class == CostClass::movement && elements(node(i).results[0]) < elements(node(i).inputs[0]);
@@ -67,14 +67,15 @@ class FusionSavings::Group {
     return std::find(node(i).inputs.begin(), node(i).inputs.end(), value) != node(i).inputs.end();
   }
 
-  /// Of what `i` may save, at most what is left.
+  /// Records a saving of operation `i`, at most what it can still save.
   void save(std::size_t i, std::size_t first, std::size_t last, bool alone, double seconds) {
     seconds = std::min(seconds, spare_[i]);
     if (seconds <= 0) return;
     spare_[i] -= seconds;
     note(i, first, last, alone, seconds);
   }
-  /// What waits for its reader is in the kernel with that and a member before it, or not.
+  /// Records a saving. The run is extended until no waiting operation is at its ends, since such an operation is in the kernel only
+  /// together with its reader and a member before it.
   void note(std::size_t i, std::size_t first, std::size_t last, bool alone, double seconds) {
     while (group_.waits(first)) --first;
     while (group_.waits(last)) ++last;
@@ -82,13 +83,13 @@ class FusionSavings::Group {
     saved_[i][{first, last, alone}] += seconds;
   }
 
-  /// The same of reading or writing a value.
+  /// Records the saving of one read or write of a value.
   void save_moving(std::size_t i, std::size_t first, std::size_t last, bool alone, ValueId value) {
     traffic_[i] -= moving(value);
     save(i, first, last, alone, moving(value));
   }
 
-  /// What is pulled is not done at all: who reads it reads its operand instead, which is less where that broadcasts.
+  /// A pulled operation does not run at all: its reader reads the operand instead, which is smaller if the operation broadcasts it.
   void pull(std::size_t i) {
     const double seconds = spare_[i] + computing_[i];
     if (seconds > 0) saved_[i][{i, group_.pulled, true}] += seconds;
@@ -99,15 +100,15 @@ class FusionSavings::Group {
     saved_[group_.pulled][{i, group_.pulled, true}] += less;
   }
 
-  /// What is pulled reads what its reader reads too: once is enough.
+  /// If a pulled operation and its reader have the same operand, the kernel reads it once.
   void read_at_once(std::size_t i) {
     const ValueId value = node(i).inputs[0];
     if (reads(group_.pulled, value) && !selects(i)) save_moving(group_.pulled, i, group_.pulled, true, value);
   }
 
-  /// A kernel takes as long as its computing or its memory traffic, whichever is longer: while some operations of a group wait for memory,
-  /// others compute, as far as their own traffic leaves the memory free. Not where values over the whole shape wait for one a row: a row is
-  /// read first, and worked on then.
+  /// A kernel takes as long as the longer one of its computing and its memory traffic: while some operations of a group wait for memory,
+  /// others compute, as far as their own traffic leaves the memory free. Not if values of the whole shape depend on one value per row: then
+  /// a row is read first and computed on afterwards.
   void overlap() {
     const auto elements = [&](std::size_t i) { return graph_.values[node(i).results[0]].type.elements(); };
     for (std::size_t i = group_.pulled; i + 1 < group_.nodes.size(); ++i)
@@ -126,7 +127,7 @@ class FusionSavings::Group {
     }
   }
 
-  /// What only later ones of the group read need not be written, unless one of them reads it on the other side too.
+  /// A result that only later operations of the group read need not be written, unless one of them also reads it on the other side.
   void hide(std::size_t i) {
     const ValueId value = node(i).results[0];
     int read = 0;
@@ -139,7 +140,7 @@ class FusionSavings::Group {
     if (last > i && read == all_.readers_[value.index]) save_moving(i, i, last, true, value);
   }
 
-  /// What one before has made or read already need not be read again.
+  /// An operand that an earlier operation of the group has produced or read need not be read again.
   void read(std::size_t i) {
     if (selects(i)) return;
     std::vector<ValueId> done;
@@ -154,7 +155,7 @@ class FusionSavings::Group {
     }
   }
 
-  /// A pulled one, which stands anywhere before, needs the one that pulls it and none between.
+  /// The operations that a saving requires. A pulled operation requires only the one that pulls it, none between them.
   [[nodiscard]] std::vector<NodeId> row(const Needs& needs) const {
     const auto [first, last, alone] = needs;
     const auto begin = group_.nodes.begin();
@@ -167,9 +168,9 @@ class FusionSavings::Group {
   const DeviceId side_;
   const FusibleGroup& group_;
   const DeviceRates& rates_;
-  std::vector<double> spare_;                   ///< by operation: what may yet be saved of it
+  std::vector<double> spare_;                   ///< by operation: seconds that it can still save
   std::vector<double> computing_;               ///< by operation
-  std::vector<double> traffic_;                 ///< by operation: what it yet reads and writes, in seconds
+  std::vector<double> traffic_;                 ///< by operation: its remaining memory traffic, in seconds
   std::vector<std::map<Needs, double>> saved_;  ///< by operation
 };
 

@@ -1,5 +1,5 @@
-// What groups that run as one kernel save, as numbers: each saving belongs to one operation and needs a row of neighbours on its side, so
-// that what is left of a group in parts saves what the parts do. docs/placement.md says why.
+// FusionSavings: what groups that run as one kernel save. Each saving belongs to one operation and requires a run of neighbors on its side,
+// so that a group that is split into parts saves what the parts save. docs/placement.md says why.
 #pragma once
 
 #include <functional>
@@ -12,22 +12,22 @@
 
 namespace cleave::planner {
 
-/// What a node reads and writes in one execution, at the rate of the side's memory: a value that is an operand twice once, and of an
-/// operand of which a part is moved no more than that part.
+/// Seconds for a node's memory traffic in one execution at the bandwidth of the side's memory. A repeated operand counts once, and an
+/// operand that is read in part counts only for that part.
 double traffic_seconds(const Graph& graph, NodeId node, const DeviceRates& rates);
 
 class FusionSavings {
  public:
   explicit FusionSavings(const Graph& graph) : graph_(graph), readers_(count_uses(graph)) {}
 
-  /// An execution of a node there: `computing` is done in a group too, though perhaps while memory is waited for; `spare` is what a group
-  /// may save of the rest, starting and waiting.
+  /// The cost of one execution of a node there. `computing` remains in a group, though perhaps overlapped with memory traffic; `spare` is
+  /// the part of the rest (launch, waiting for memory) that a group may save.
   struct Seconds {
     double computing = 0, spare = 0;
   };
   using SecondsOf = std::function<Seconds(NodeId)>;
   void add(DeviceId side, const std::vector<FusibleGroup>& groups, const DeviceRates& rates, const SecondsOf& seconds_of);
-  /// All of them, those of both sides as one where they need the same.
+  /// All savings added so far; savings of both sides with the same requirements are merged.
   std::vector<PlacementProblem::Saving> take();
 
  private:

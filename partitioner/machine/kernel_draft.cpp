@@ -6,7 +6,7 @@
 namespace cleave::planner {
 namespace {
 
-/// An element more, with memory that was in use before.
+/// Appends an element that reuses the memory of a spare one.
 template <class T>
 T& add_from(std::vector<T>& spare, std::vector<T>& to) {
   if (spare.empty()) return to.emplace_back();
@@ -46,7 +46,7 @@ void KernelDraft::push(NodeId id) {
     inputs_.push_back(input);
     add_from(spare_types_, request_.input_types) = graph_->values[input].type;
   }
-  if (const std::size_t more = inputs_.size() - before; more > 0) {  // results count behind all inputs
+  if (const std::size_t more = inputs_.size() - before; more > 0) {  // results are numbered after all inputs
     for (FusedStep& step : request_.steps)
       for (std::size_t& operand : step.operands)
         if (operand >= before) operand += more;

@@ -1,5 +1,5 @@
-// KernelDraft: the request for operations as one kernel, while a search tries one operation more or fewer. Asking a rule for each of them
-// costs what changed, not what the whole kernel has.
+// KernelDraft: the KernelRequest for a fused kernel while a search adds and removes operations. It is updated incrementally, so that a
+// query to a fusion rule costs time for the change, not for the whole kernel.
 #pragma once
 
 #include <vector>
@@ -11,22 +11,23 @@ namespace cleave::planner {
 
 class KernelDraft {
  public:
-  /// `uses`: by value, how often it is read in all (count_uses). Both outlive the draft.
+  /// `uses`: by value, number of reads in the whole program (count_uses). Both must outlive the draft.
   KernelDraft(const Graph& graph, const std::vector<int>& uses) : graph_(&graph), uses_(&uses) {}
 
-  /// An operation behind those that are there, which make some of what it reads, or are not connected with it.
+  /// Appends an operation. Those before it may produce some of its operands or be unconnected with it.
   void push(NodeId node);
-  /// Without the last one.
+  /// Removes the last operation.
   void pop();
   [[nodiscard]] std::size_t size() const { return request_.steps.size(); }
 
-  /// What others read is written, and what the last one makes. Equal to request_for of make_group; valid until the draft changes.
+  /// The request that writes the results with readers outside, and that of the last operation. Equal to request_for(make_group()); valid
+  /// until the draft changes.
   const KernelRequest& request();
-  /// The same if others read all of it.
+  /// The request that writes all results, as if all had readers outside.
   const KernelRequest& all_written();
-  /// Whether there is a kernel for what is there together with these two, which are left out again.
+  /// Whether `takes` accepts the draft with these two operations added; the draft itself does not change.
   bool is_taken_with(NodeId first, NodeId second, const FusionRule& takes);
-  /// Whether `request` leaves out what `all_written` writes.
+  /// Whether `request` leaves out a result that `all_written` writes.
   [[nodiscard]] bool hides() const;
 
  private:
@@ -41,9 +42,9 @@ class KernelDraft {
   const std::vector<int>* uses_;
   KernelRequest request_;
   std::vector<ValueId> inputs_, results_;
-  std::vector<std::size_t> inputs_before_;  ///< by step: how many inputs those before it have
-  std::vector<int> reads_;                  ///< by step: how often the others read its result
-  std::vector<FusedStep> spare_steps_;      ///< their memory is used again
+  std::vector<std::size_t> inputs_before_;  ///< by step: number of inputs of the steps before it
+  std::vector<int> reads_;                  ///< by step: number of reads of its result by the other steps
+  std::vector<FusedStep> spare_steps_;      ///< kept so that their memory is reused
   std::vector<TensorType> spare_types_;
 };
 

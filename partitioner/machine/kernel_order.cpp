@@ -1,5 +1,5 @@
-// A list with numbers. Where kernels become one, they stand where the first of them stood, and what they have to wait for moves to its
-// front, as far as it stands behind it.
+// The order is a linked list with numbers. United kernels take the position of the first of them; kernels after it on which they depend
+// move in front of it.
 #include "partitioner/machine/kernel_order.h"
 
 #include <algorithm>
@@ -41,7 +41,7 @@ const KernelOrder::Union* KernelOrder::find_union(std::span<const NodeId> nodes)
                  }));
   const NodeId target = found.kernels.front();
   ++search_;
-  // What stands before the first cannot wait for it.
+  // Kernels before the first one cannot depend on it.
   const auto search_from = [&](NodeId node, bool is_outside) {
     for (const NodeId maker : dataflow_.before(node)) {
       const NodeId kernel = first_[maker.index];
@@ -99,7 +99,7 @@ void KernelOrder::link_before(NodeId kernel, NodeId next) {
   (before ? next_[before.index] : ends_of(kernel).first) = kernel;
   before_[next.index] = kernel;
   const std::uint64_t from = before ? place_[before.index] : 0, to = place_[next.index];
-  place_[kernel.index] = from + (to - from) / 16;  // more are to come between it and `next`
+  place_[kernel.index] = from + (to - from) / 16;  // leaves room for more kernels between it and `next`
   if (place_[kernel.index] == from) number_anew(ends_of(kernel).first);
 }
 

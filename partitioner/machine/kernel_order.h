@@ -1,5 +1,5 @@
-// KernelOrder: an order in which the kernels of each region can run one after the other, kept while operations are put together. Two
-// kernels must not wait for each other, through others neither: then what one needs of the other would not be there.
+// KernelOrder: a topological order of the kernels of each region, maintained while kernels are united. Two kernels must never depend on
+// each other, directly or through others.
 #pragma once
 
 #include <cstdint>
@@ -16,22 +16,22 @@ class KernelOrder {
  public:
   KernelOrder(const Graph& graph, const Dataflow& dataflow);
 
-  /// `node` is a kernel by itself, the last one of its region, if it is in none yet. All that comes before it is there.
+  /// Adds `node` as a kernel by itself at the end of its region, if it is in none yet. All nodes that precede it must have been added.
   void add(NodeId node);
 
-  /// How kernels become one.
+  /// A way to unite kernels.
   struct Union {
-    std::vector<NodeId> kernels;  ///< the first of them in the order comes first
-    std::vector<NodeId> moved;    ///< kernels that have to move to its front, in order
+    std::vector<NodeId> kernels;  ///< the kernels to unite; the first in the order is first
+    std::vector<NodeId> moved;    ///< kernels that must move in front of it, in order
   };
-  /// Null if the kernels of `nodes`, of one region, cannot become one, since something else waits for one of them and is waited for by
-  /// another. One of the nodes may be in no kernel yet, if all that comes before it is. The order does not change; what is found is valid
-  /// until the next search.
+  /// How to unite the kernels of `nodes`, which are of one region; null if another kernel depends on one of them and another of them
+  /// depends on it. One of the nodes may be in no kernel yet, if all nodes that precede it are. Does not change the order; the result is
+  /// valid until the next search.
   const Union* find_union(std::span<const NodeId> nodes);
   void unite(const Union& found);
 
  private:
-  static constexpr std::size_t kMostSearched = 512;  ///< kernels; where more would have to be looked at, none are put together
+  static constexpr std::size_t kMostSearched = 512;  ///< limit on kernels visited; if a search would need more, the kernels are not united
   static constexpr std::uint64_t kStride = std::uint64_t{1} << 32;
 
   struct Ends {
@@ -46,14 +46,14 @@ class KernelOrder {
 
   const Graph& graph_;
   const Dataflow& dataflow_;
-  std::vector<NodeId> first_;                 ///< by node: the operation that its kernel is known by
-  std::vector<std::vector<NodeId>> members_;  ///< by such an operation; empty: it alone
-  std::vector<std::uint64_t> place_;          ///< by such an operation: grows along the order
-  std::vector<NodeId> next_, before_;         ///< by such an operation
+  std::vector<NodeId> first_;                 ///< by node: the representative operation of its kernel
+  std::vector<std::vector<NodeId>> members_;  ///< by representative: the kernel's operations; empty: the representative alone
+  std::vector<std::uint64_t> place_;          ///< by representative: a number that increases along the order
+  std::vector<NodeId> next_, before_;         ///< by representative: its neighbors in the order
   IdVector<RegionId, Ends> ends_;
-  std::vector<std::uint32_t> searched_;  ///< by such an operation: in which search it was last found
+  std::vector<std::uint32_t> searched_;  ///< by representative: the number of the last search that reached it
   std::uint32_t search_ = 0;
-  Union found_;  ///< by the last search
+  Union found_;  ///< result of the last search
 };
 
 }  // namespace cleave::planner

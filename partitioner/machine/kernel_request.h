@@ -1,5 +1,5 @@
-// KernelRequest: an operation, or several that run as one kernel, as those who have kernels are asked for it: whether there is one, when a
-// program is planned; to make it, when a run is prepared, and only then with the places of its operands. Knows no device.
+// KernelRequest: describes one operation, or several fused ones, to a back end. The planner asks whether a kernel exists for it; preparing
+// a run asks for the kernel itself, and only then do the operands have ranges in memory. Knows no device.
 #pragma once
 
 #include <cstdint>
@@ -24,26 +24,26 @@ struct FusedStep {
   NodeId node;
   const OpDef* op = nullptr;
   const Attributes* attributes = nullptr;
-  std::vector<std::size_t> operands;  ///< the request's inputs, then the results of the steps before this one
-  TensorType type;                    ///< of its one result
+  std::vector<std::size_t> operands;  ///< indices: first the request's inputs, then the results of the steps before this one
+  TensorType type;                    ///< type of its one result
 };
 
-/// An operation with its operands where they will always be.
+/// An operation with the types of its operands and results, and their fixed ranges in the arena.
 struct KernelRequest {
   NodeId node;
   const OpDef* op = nullptr;
   const Attributes* attributes = nullptr;
   std::vector<TensorType> input_types, result_types;
   std::vector<Range> inputs, results;
-  /// Fused: what is done, in order; `node`, `op` and `attributes` are the last one's. Empty: `op` alone.
+  /// If fused, the steps in order; `node`, `op` and `attributes` are then those of the last step. Empty: `op` alone.
   std::vector<FusedStep> steps;
-  std::vector<std::size_t> written;  ///< fused: the steps whose results are `results`
-  /// Of a cut (row_cut.h): so many rows of how many. Its results are to the bit those that the whole has there.
+  std::vector<std::size_t> written;  ///< if fused, the steps whose results are `results`
+  /// If cut by rows (row_cut.h), the number of rows of this piece and of the whole. Results are bitwise equal to those rows of the whole.
   std::int64_t rows = 1, all_rows = 1;
 };
 
-/// Whether a side has one kernel for a request of several steps, whose ranges are not read. Null: never. What it takes it takes in every
-/// part too: what is left of a group without its first or last steps, with as many results written or fewer.
+/// Whether a side has one kernel for a request of several steps; it does not read the ranges. Null: never. A rule that accepts a group must
+/// also accept each of its parts: the group without its first or last steps, with at most as many results written.
 using FusionRule = std::function<bool(const KernelRequest&)>;
 
 }  // namespace cleave::planner

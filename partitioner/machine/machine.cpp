@@ -22,7 +22,7 @@ double seconds_at(const PointTable& points, double size) {
   const auto& [low_size, low_seconds] = points[index - 1];
   const auto& [high_size, high_seconds] = points[index];
   const double seconds = low_seconds + (high_seconds - low_seconds) * (size - low_size) / (high_size - low_size);
-  // Beyond the ends never less than what a rate would say of a smaller size, or the last point of a larger one.
+  // Beyond the ends: for a smaller size, at least what a constant rate gives; for a larger one, at least the last point's seconds.
   if (size < low_size) return std::clamp(seconds, low_seconds * (size / low_size), low_seconds);
   return size > high_size ? std::max(seconds, high_seconds) : seconds;
 }
@@ -64,7 +64,7 @@ Result<Machine> Machine::find(const std::string& name_or_path) {
     const Result<std::string> text = read_file(name_or_path);
     if (text) return parse(*text, name_or_path);
     if (text.error().kind == ErrorKind::machine) return text.error();
-    const std::string named = "cannot read `" + name_or_path + "`: ";  // which is not said twice
+    const std::string named = "cannot read `" + name_or_path + "`: ";  // so that the message does not repeat it
     const std::string& whole = text.error().message;
     const std::string why = whole.starts_with(named) ? whole.substr(named.size()) : whole;
     return Error{

@@ -1,5 +1,5 @@
-// Machine: what a machine can do, as plain numbers, from a machine file (docs/machine-files.md) or a shipped one by name. Knows no op:
-// tables have keys of text such as `matmul/f32`.
+// Machine: the performance of a machine as plain numbers, from a machine file (docs/machine-files.md) or a shipped one by name. Knows no
+// operations: tables have text keys such as `matmul/f32`.
 #pragma once
 
 #include <array>
@@ -23,7 +23,7 @@ using PointTable = std::vector<std::pair<double, double>>;
 /// Seconds for `size` by the table, which must not be empty.
 double seconds_at(const PointTable& points, double size);
 
-/// What copies in one direction cost: `latency_seconds` plus bytes over rate, or what a table says.
+/// The cost of copies in one direction: `latency_seconds` plus bytes over bandwidth, or an interpolated table.
 struct LinkDirection {
   double latency_seconds = 0;
   double bytes_per_second = 1;
@@ -33,27 +33,28 @@ struct LinkDirection {
   [[nodiscard]] double seconds(double bytes) const;
 };
 
-/// Which part of the rates of arithmetic and of memory a class of operations reaches.
+/// The fractions of peak arithmetic rate and memory bandwidth that a class of operations reaches.
 struct Efficiency {
   double flops = 1, bytes = 1;
 };
 
-/// What one device can do.
+/// The performance of one device.
 struct DeviceRates {
   std::string name;
-  std::array<double, kDTypeCount> flops{};  ///< per second by element type; types not given take that of a near one (docs/machine-files.md)
-  double tf32_flops = 0;                    ///< accelerators only: of matrix products of f32 in tf32; 0: as f32
+  /// Per second by element type; a missing type takes the rate of a similar one (docs/machine-files.md).
+  std::array<double, kDTypeCount> flops{};
+  double tf32_flops = 0;  ///< accelerators only: rate of f32 matrix products in tf32; 0: the rate of f32
   double bytes_per_second = 1;
-  double overhead_seconds = 0;               ///< of every operation
-  double run_seconds = 0, trip_seconds = 0;  ///< of a host: what a run, and each trip of a loop, take beside their operations
+  double overhead_seconds = 0;               ///< overhead of every operation
+  double run_seconds = 0, trip_seconds = 0;  ///< hosts only: overhead of a run, and of each loop iteration
   double memory_bytes = 0;
-  int threads = 0;                                     ///< of a host: as many as `points` were measured with; 0: not known
-  std::array<Efficiency, kCostClassCount> efficiency;  ///< by CostClass, where there are no points
+  int threads = 0;                                     ///< hosts only: number of threads with which `points` were measured; 0: not known
+  std::array<Efficiency, kCostClassCount> efficiency;  ///< by CostClass; used where there are no points
   std::string control_flow = "none";
-  std::map<std::string, PointTable> points;                ///< by op, type and variant: [flops or bytes, seconds]
+  std::map<std::string, PointTable> points;                ///< keyed by operation, type and variant: [flops or bytes, seconds]
   LinkDirection host_to_accelerator, accelerator_to_host;  ///< accelerators only
 
-  /// Operations a second of matrix products of f32.
+  /// Arithmetic operations per second of f32 matrix products.
   [[nodiscard]] double product_flops(Precision precision) const;
   [[nodiscard]] const Efficiency& efficiency_of(CostClass of) const { return efficiency[static_cast<std::size_t>(of)]; }
 };
@@ -63,9 +64,9 @@ struct Machine {
   std::string name;
   std::string provenance;  ///< measured, datasheet or assumed
   DeviceRates host;
-  std::vector<DeviceRates> accelerators;  ///< one, today
+  std::vector<DeviceRates> accelerators;  ///< currently always one
 
-  /// What copies cost from one device to another: of the host and an accelerator.
+  /// The cost of copies from one device to another; one of them must be the host.
   [[nodiscard]] const LinkDirection& link(DeviceId from, DeviceId to) const;
 
   /// A shipped machine: `simulated` or `h200`. The files are compiled in.
@@ -73,7 +74,7 @@ struct Machine {
   static std::vector<std::string> shipped_names();
   /// Parses a machine file; errors carry line and column.
   static Result<Machine> parse(std::string_view text, const std::string& file);
-  /// A name of a shipped machine or else a path.
+  /// Finds a machine by the name of a shipped one, or else by the path of a file.
   static Result<Machine> find(const std::string& name_or_path);
 };
 

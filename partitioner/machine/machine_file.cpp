@@ -17,7 +17,7 @@
 namespace cleave {
 namespace {
 
-constexpr double kSmallest = 1e-30, kLargest = 1e30;  ///< of rates, sizes and times: what can be multiplied and added up
+constexpr double kSmallest = 1e-30, kLargest = 1e30;  ///< limits on rates, sizes and times, so that products and sums stay finite
 
 /// Walks the document; after the first mistake every call does nothing.
 class Reader {
@@ -46,7 +46,7 @@ class Reader {
     error_->location.column = mark.column + 1;
   }
 
-  /// A map with no keys but the known ones, none twice, and all of the required ones.
+  /// Checks that a node is a map with known keys only, none twice, and all required ones.
   bool map(const YAML::Node& node, const std::string& what, const planner::MachineKeys& keys) {
     const Keys& known = keys.known;
     if (error_) return false;
@@ -85,7 +85,7 @@ class Reader {
     return word;
   }
 
-  /// A finite number, with a unit of bytes behind it where there may be one; positive, or at least zero.
+  /// Reads a finite number, positive or also zero, optionally followed by a unit of bytes.
   double number(const YAML::Node& node, const std::string& what, bool may_be_zero = false, bool bytes = false) {
     if (error_) return 1;
     const std::string word = node.IsScalar() ? node.Scalar() : std::string();
@@ -106,7 +106,7 @@ class Reader {
     return 1;
   }
 
-  /// [[size, seconds], ...] with growing sizes.
+  /// Reads [[size, seconds], ...] with increasing sizes.
   PointTable points(const YAML::Node& node, const std::string& what) {
     PointTable table;
     if (error_) return table;
@@ -213,7 +213,7 @@ class Reader {
     complete_flops(rates);
   }
 
-  /// A type without a rate takes that of the nearest type that has one.
+  /// Gives each type without a rate the rate of the nearest type that has one.
   static void complete_flops(DeviceRates& rates) {
     constexpr std::pair<DType, DType> kNear[] = {{DType::f16, DType::bf16}, {DType::f16, DType::f32}, {DType::bf16, DType::f16},
                                                  {DType::f64, DType::f32},  {DType::i32, DType::i64}, {DType::i32, DType::f32},

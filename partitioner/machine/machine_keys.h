@@ -1,4 +1,4 @@
-// The keys of a machine file, map by map: what the reader accepts and what docs/machine-files.md describes. A test holds the two together.
+// The keys of each map of a machine file, as the reader accepts them. A test checks that docs/machine-files.md describes the same ones.
 #pragma once
 
 #include <string>

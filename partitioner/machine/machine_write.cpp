@@ -1,4 +1,4 @@
-// Writes a machine file: what Machine::parse reads back as the same numbers.
+// to_yaml(): writes a machine file that Machine::parse reads back as the same numbers.
 #include <array>
 #include <charconv>
 
@@ -13,7 +13,7 @@ std::string number(double value) {
   return {text.data(), std::to_chars(text.data(), text.data() + text.size(), value).ptr};
 }
 
-/// Double quotes, as names come from drivers and may hold anything.
+/// A double-quoted string, since names come from drivers and may have any characters.
 std::string quoted(const std::string& text) {
   std::string result = "\"";
   for (const char c : text) {

@@ -6,14 +6,15 @@ namespace cleave::planner {
 namespace {
 
 OpWork work_of_node(const Graph& graph, const Node& node) {
-  thread_local std::vector<TensorType> kept_inputs, kept_results;  // their memory is used again by every node
+  thread_local std::vector<TensorType> kept_inputs, kept_results;  // kept so that all nodes reuse their memory
   const auto types_of = [&graph](const std::vector<ValueId>& values, std::vector<TensorType>& kept) {
     if (kept.size() < values.size()) kept.resize(values.size());
     for (std::size_t i = 0; i < values.size(); ++i) kept[i] = graph.values[values[i]].type;
     return std::span<const TensorType>(kept).first(values.size());
   };
   OpWork work = work_of(*node.op, types_of(node.inputs, kept_inputs), types_of(node.results, kept_results), node.attributes);
-  // A value that is an operand twice is read once. What has no arithmetic is costed by what it moves, and moves it twice.
+  // A value that is an operand twice is read once. An operation without arithmetic is costed by the bytes that it moves, and it does move a
+  // repeated operand twice.
   double again = 0;
   for (auto value = node.inputs.begin(); value != node.inputs.end(); ++value)
     if (std::find(node.inputs.begin(), value, *value) != value) again += static_cast<double>(graph.values[*value].type.bytes());
@@ -39,7 +40,7 @@ const OpWork& NodeCosts::work(NodeId id) const {
   return last_work_;
 }
 
-/// What the profile says it takes on the host.
+/// The node's observed seconds on the host, if the profile has them.
 std::optional<double> NodeCosts::observed_seconds(const Node& node) const {
   return keys_ ? keys_->find(model_.profile.host_seconds, node.location) : std::nullopt;
 }
@@ -57,7 +58,8 @@ OpCost NodeCosts::host_cost(NodeId id) const {
   return cost;
 }
 
-/// To bf16 operands are rounded in front of the product: read once, and written in half the bytes. Constants are rounded before any run.
+/// Seconds to round operands to bf16 before a product: each is read once and written in half the bytes. Constants are rounded before any
+/// run.
 double NodeCosts::rounding_seconds(const Node& node) const {
   if (model_.precision != Precision::bf16) return 0;
   double bytes = 0;
@@ -67,8 +69,8 @@ double NodeCosts::rounding_seconds(const Node& node) const {
   return bytes / model_.machine.accelerators[0].bytes_per_second;
 }
 
-/// A product that is computed in less than f32 takes what the machine says of that; where it says nothing, what f32 takes. Another name for
-/// a value takes no time where values lie in an arena; the host's are arrays, each with memory of its own.
+/// A product in less than f32 precision costs what the machine file says of that precision, else as much as in f32. An alias of a value is
+/// free in an arena; on the host every array has memory of its own.
 OpCost NodeCosts::accelerator_cost(NodeId id) const {
   const Node& node = graph_.nodes[id];
   if (node.op->keeps_bytes) return {0, CostSource::none};

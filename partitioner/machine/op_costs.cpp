@@ -12,7 +12,7 @@ namespace {
 constexpr const char* kOneThread = "one_thread";
 constexpr const char* kFused = "fused";
 
-/// The element type that decides the rate: of the first floating operand or result, else of the first operand of whole numbers, else of the
+/// The element type that determines the rate: that of the first floating operand or result, else of the first integer operand, else of the
 /// first result.
 DType working_type(std::span<const TensorType> inputs, std::span<const TensorType> results) {
   for (const std::span<const TensorType> types : {inputs, results}) {
@@ -34,7 +34,7 @@ Cost cost_of(const OpDef& op, std::span<const TensorType> inputs, std::span<cons
   return cost;
 }
 
-/// Other types whose times say something of a type's, the nearest first.
+/// Other types whose times are similar to a type's, the nearest first.
 std::vector<DType> near_types(DType type) {
   using enum DType;
   switch (type) {
@@ -51,7 +51,7 @@ std::vector<DType> near_types(DType type) {
   return {};
 }
 
-/// The type whose tables stand for those of integers that nobody measures: of the same size, or the next larger.
+/// The type whose tables are used for integer types that are never measured: one of the same size, or of the next larger size.
 DType measured_as(DType type) {
   using enum DType;
   switch (type) {
@@ -74,7 +74,8 @@ double mean_of(const std::vector<const PointTable*>& tables, double size) {
   return std::exp(logarithm / static_cast<double>(std::max<std::size_t>(1, tables.size())));
 }
 
-/// Beyond the end of `with`, further work takes as long as without, or longer: what is fast in a cache is not so outside.
+/// The seconds by table `with`. Beyond its last point, further work takes at least as long as in table `without`, since a speed reached in
+/// a cache does not continue beyond it.
 double seconds_with(const PointTable& with, const PointTable& without, double size) {
   const double own = seconds_at(with, size), end = with.back().first;
   if (size <= end) return own;
@@ -87,8 +88,8 @@ double ratio_of(const std::vector<std::pair<const PointTable*, const PointTable*
   return std::exp(logarithm / static_cast<double>(std::max<std::size_t>(1, ratio.size())));
 }
 
-/// Between the two measured extents around `extent`, on a straight line: start, sides and surfaces of a product all lie on one. Beyond the
-/// last it grows in proportion; below the first nothing is cheaper.
+/// Interpolates linearly between the two measured extents around `extent`: launch, sides and surfaces of a product are all linear in it.
+/// Beyond the last extent the time grows in proportion; below the first it stays constant.
 template <class Ends, class SecondsOf>
 double between_extents(const Ends& ends, double extent, const SecondsOf& seconds_of) {
   const auto above = ends.lower_bound(extent);
@@ -98,7 +99,7 @@ double between_extents(const Ends& ends, double extent, const SecondsOf& seconds
   return between(seconds_of(*low), seconds_of(*above), (extent - low->first) / (above->first - low->first));
 }
 
-/// A product of so many rows, columns and operations (`size`).
+/// Seconds of a product by its rows, columns and arithmetic operations (`size`).
 template <class Sides>
 double by_sides(const Sides& sides, double size, const OpWork& work) {
   const double depth = size / (work.rows * work.columns);
@@ -165,7 +166,7 @@ const PointTable* OpCosts::table(const Key& key, const std::string& variant) con
   return found == tables->second.end() ? nullptr : found->second;
 }
 
-/// What operations of the class take with the type.
+/// The tables of the operations of the same class with this type.
 OpCosts::Tables OpCosts::of_class(const Key& key, const std::string& variant) const {
   Tables all;
   const auto tables = tables_.find(variant);
@@ -175,8 +176,7 @@ OpCosts::Tables OpCosts::of_class(const Key& key, const std::string& variant) co
   return all;
 }
 
-/// By how much the variant's time differs from that of tables without a name: of the operation, else of its class; with its type, else a
-/// near one.
+/// The ratio of the variant's times to those of the plain tables: of the operation, else of its class; with its type, else with a near one.
 OpCosts::Ratio OpCosts::ratio(const Key& key, const std::string& variant) const {
   std::vector<DType> types = near_types(key.second);
   types.insert(types.begin(), key.second);
@@ -209,7 +209,7 @@ void OpCosts::find_seconds(const Key& key, Known& known) const {
   for (const DType type : near_types(key.second)) {
     const PointTable* other = table({key.first, type}, "");
     if (!other) continue;
-    // As it differs for those of the class that were measured with both types.
+    // Scale by the ratio for operations of the class that were measured with both types.
     for (const auto& [mate, points] : plain->second) {
       const PointTable* with_other = table({mate.first, type}, "");
       if (mate.first->cost_class == key.first->cost_class && mate.second == key.second && with_other)
@@ -256,7 +256,7 @@ double OpCosts::plain_seconds(const Known& known, double size) {
   return mean_of(known.seconds, size) * (known.scale.empty() ? 1 : ratio_of(known.scale, size));
 }
 
-/// Between the extents that were measured by their logarithms; at `full` it is as without a form.
+/// Interpolates between the measured extents by their logarithms; at `full` the form costs nothing extra.
 double OpCosts::in_form(const Known& known, double size, const OpWork& work) const {
   const WorkForm& form = work.form;
   if (known.sides && work.rows > 0) return by_sides(*known.sides, size, work);
@@ -273,12 +273,12 @@ double OpCosts::in_form(const Known& known, double size, const OpWork& work) con
   while (above < ends.size() && ends[above].first < form.extent) ++above;
   const double low = ends[above - 1].first;
   const double high = above < ends.size() ? ends[above].first : form.full;
-  if (high <= low) return plain * std::exp(ratio_at(above - 1));  // there is no end above
+  if (high <= low) return plain * std::exp(ratio_at(above - 1));  // there is no larger extent to interpolate to
   const double part = std::min(1.0, std::log(form.extent / low) / std::log(high / low));
   return plain * std::exp(between(ratio_at(above - 1), above < ends.size() ? ratio_at(above) : 0, part));
 }
 
-/// `seconds` were measured with as many threads as the file says; fewer take longer by the share that was split among them.
+/// Converts `seconds`, measured with as many threads as the file says, to fewer threads: only the parallel share of the time grows.
 double OpCosts::with_threads(const Known& known, double seconds, double size, double threads) const {
   const double measured = rates_.threads;
   if (threads <= 0 || measured <= 1 || threads >= measured || known.one_thread.empty()) return seconds;
@@ -296,20 +296,21 @@ OpCost OpCosts::cost(const OpWork& work) const {
     seconds -= std::max(0.0, waiting) * (1 - work.traffic);
   }
   if (pieces > 1) {
-    // One kernel, whose pieces its threads share even where each is too small to be split.
+    // One kernel whose threads share the pieces, even if each piece is too small to be split itself.
     const double threads = threads_ > 0 && rates_.threads > 0 ? std::min(threads_, static_cast<double>(rates_.threads))
                                                               : std::max(1.0, static_cast<double>(rates_.threads));
     const double start = std::min(seconds, plain_seconds(known, 0));
     const double alone = with_threads(known, in_form(known, size, work), size, 1);
     const double shared = (alone - start) / std::min(threads, pieces);
-    // What one of them finds in the caches, all of them together do not.
+    // One piece may fit the caches although all pieces together do not: hence the memory traffic.
     seconds = start + pieces * std::max(0.0, std::min(seconds - start, shared)) + work.cost.bytes / rates_.bytes_per_second;
   }
   if (known.source == CostSource::by_class) seconds = std::max(seconds, memory_floor(work));
   return {seconds, known.source};
 }
 
-/// What is derived from others' times is not faster than reading all that it touches, where it goes through that from end to end.
+/// Lower limit on a time derived from other operations: the time to read all bytes, for operations that go through their operands
+/// sequentially.
 double OpCosts::memory_floor(const OpWork& work) const {
   const CostClass kind = work.op->cost_class;
   const bool through = work.op->elementwise() || kind == CostClass::reduction || kind == CostClass::scan || kind == CostClass::softmax;
@@ -335,7 +336,7 @@ double OpCosts::from_memory(double seconds, const Operands& operands) const {
   return std::max(seconds, std::min(seconds + cold - hot, start + cold));
 }
 
-/// Seconds of one more of what size counts, beyond the first point and where they are least: where no memory is waited for.
+/// The least seconds per additional unit of size, beyond the first point: the rate at which memory is not waited for.
 double OpCosts::best_rate(const Known& known, const OpWork& work) const {
   const PointTable& sizes = *known.seconds.front();
   const double first = in_form(known, sizes.front().first, work);
@@ -348,7 +349,7 @@ double OpCosts::best_rate(const Known& known, const OpWork& work) const {
 double OpCosts::computing(const Known& known, const OpWork& work) const {
   if (known.computing.empty()) return work.cost.size() * best_rate(known, work);
   const double threads = rates_.threads > 0 && threads_ > 0 ? std::max(1.0, rates_.threads / threads_) : 1;
-  // In another form it takes longer by as much as it does by itself, in the caches.
+  // Another form is slower by the same factor as outside of a fused kernel, for data in the caches.
   const double small = known.computing.front()->front().first;
   const double longer = work.form.name.empty() ? 1 : std::max(1.0, in_form(known, small, work) / plain_seconds(known, small));
   return mean_of(known.computing, work.cost.size()) * threads * longer;

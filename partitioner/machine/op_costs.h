@@ -1,5 +1,5 @@
-// What an operation costs on a device by its machine file: by its own measured times where there are any, else by those of operations that
-// cost alike (CostClass), else by rates. Knows no graph and no operation by name.
+// OpCosts: the cost of an operation on a device by its machine file: by its own measured times if there are any, else by those of
+// operations of the same CostClass, else by rates. Knows no graph and no operation by name.
 #pragma once
 
 #include <map>
@@ -16,14 +16,14 @@
 
 namespace cleave::planner {
 
-/// One execution, as far as a cost depends on it.
+/// The properties of one execution on which its cost depends.
 struct OpWork {
   const OpDef* op = nullptr;
-  DType type = DType::f32;  ///< that it works in
+  DType type = DType::f32;  ///< the type in which it computes
   Cost cost;
   WorkForm form;
-  double rows = 0, columns = 0;  ///< of a product, or each of its equal pieces (`form.repeats`); 0: it is none
-  double traffic = 1;  ///< bytes as a part of those with all operands of the result's shape: an operand of one element is not read anew
+  double rows = 0, columns = 0;  ///< of a matrix product, or of each of its equal pieces (`form.repeats`); 0: it is no product
+  double traffic = 1;  ///< bytes as a fraction of the bytes if all operands had the result's shape: an operand of one element is read once
 };
 OpWork work_of(const OpDef& op, std::span<const TensorType> inputs, std::span<const TensorType> results, const Attributes& attributes);
 
@@ -34,40 +34,42 @@ struct OpCost {
 
 class OpCosts {
  public:
-  /// `rates` is kept. `threads`: of the host; 0: as many as its tables were measured with.
+  /// Keeps a reference to `rates`. `threads`: threads of the host; 0: as many as its tables were measured with.
   explicit OpCosts(const DeviceRates& rates, int threads = 0);
 
   [[nodiscard]] OpCost cost(const OpWork& work) const;
-  /// The same as one of several operations that run as one kernel: its computing alone.
+  /// The cost of its arithmetic alone, as part of a fused kernel.
   [[nodiscard]] double computing_seconds(const OpWork& work) const;
-  /// `seconds` of an execution were measured again and again with the same operands. These lie where their distance (bytes and distance of
-  /// each, reuse.h) has left them: reading them takes its time, unless computing takes longer.
+  /// Corrects `seconds`, which were measured by repeated executions on the same operands, for operands that are not in a cache. `operands`
+  /// are pairs of bytes and reuse distance (reuse.h), from which follows the cache level or memory that holds each. The result is the time
+  /// to read them if that is longer than computing.
   using Operands = std::vector<std::pair<double, double>>;
   [[nodiscard]] double from_memory(double seconds, const Operands& operands) const;
-  /// By a table with this key, if the machine has it: of what is no element type.
+  /// The cost by a table whose key has `type`, which is no element type (such as `tf32`); empty if the machine has none.
   [[nodiscard]] std::optional<double> by_key(const OpDef& op, std::string_view type, const OpWork& work) const;
-  /// By a rate of arithmetic.
+  /// The cost by the arithmetic rate `flops`.
   [[nodiscard]] double by_rate(const OpWork& work, double flops) const;
 
  private:
   using Tables = std::vector<const PointTable*>;
-  /// By how much something changes a time: what was measured with it and without, of one operation or several that are alike.
+  /// The factor by which a variant changes a time: pairs of tables measured with it and without, of one operation or of several similar
+  /// ones.
   using Ratio = std::vector<std::pair<const PointTable*, const PointTable*>>;
   struct Form {
     double extent;
     Ratio ratio;
   };
-  /// Products by rows, then by columns: seconds by size, which is then the depth's.
+  /// Tables of matrix products by rows, then by columns. The size in each table grows with the depth alone.
   using Sides = std::map<double, std::map<double, const PointTable*>>;
-  /// What is known of an operation with a type. Of several tables the geometric mean counts.
+  /// The tables that apply to an operation with a type. Several tables are combined by their geometric mean.
   struct Known {
     CostSource source = CostSource::by_rate;
     Tables seconds;
-    Ratio scale;  ///< of `seconds`, where they are of another type
+    Ratio scale;  ///< factor on `seconds` if these are of another type
     Ratio one_thread;
     Tables computing;
-    std::map<std::string, std::vector<Form>, std::less<>> forms;  ///< by name, extents growing
-    const Sides* sides = nullptr;                                 ///< of products, where they were measured by both
+    std::map<std::string, std::vector<Form>, std::less<>> forms;  ///< by name; extents increase
+    const Sides* sides = nullptr;                                 ///< only for matrix products measured by rows and columns
   };
   using Key = std::pair<const OpDef*, DType>;
 
@@ -89,10 +91,11 @@ class OpCosts {
 
   const DeviceRates& rates_;
   const double threads_;
-  std::map<std::string, std::map<Key, const PointTable*>, std::less<>> tables_;  ///< by variant: what stands behind operation and type
-  std::map<std::string, std::map<double, std::string>, std::less<>> extents_;    ///< of the variants that are forms, by form
+  std::map<std::string, std::map<Key, const PointTable*>, std::less<>> tables_;  ///< by variant, the part of a key after operation and type
+  std::map<std::string, std::map<double, std::string>, std::less<>> extents_;    ///< extents of the variants that are forms, by form
   std::map<Key, Sides> sides_;
-  const PointTable* reading_ = nullptr;  ///< of an operation that reads four bytes for each of its operations, and does little else
+  /// Table of an operation that reads four bytes for each of its arithmetic operations and does little else.
+  const PointTable* reading_ = nullptr;
   mutable std::map<Key, Known> cache_;
 };
 

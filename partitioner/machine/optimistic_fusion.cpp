@@ -1,6 +1,6 @@
-// First which operations could be together at all (links), then what each could save and who has to be there for it. What an operation
-// saves whoever is there lowers its cost; what needs others is a saving; what the first of several does not save is a value that it brings
-// to that side, and that the others find there.
+// save_at_most(): finds which operations could be fused at all (links), then what each could save and which operations that requires. An
+// unconditional saving lowers the operation's cost; one that requires others becomes a Saving. If all of several operations but the first
+// save something, the first one's cost is modeled as a transfer of a value to that side, which the others share.
 #include "partitioner/machine/optimistic_fusion.h"
 
 #include <algorithm>
@@ -44,11 +44,11 @@ class Optimist {
 
  private:
   using Saving = PlacementProblem::Saving;
-  /// What a node may save of something: whoever is there, and only with others.
+  /// Savings of one node of one kind: unconditional, and only with others.
   struct Part {
     double anyway = 0, with_others = 0;
-    std::vector<Saving> savings;  ///< with others
-    bool whole = false;           ///< all there is, whoever is there
+    std::vector<Saving> savings;  ///< savings that require others
+    bool whole = false;           ///< the whole cost is saved unconditionally
   };
   struct Budget {
     FusionSavings::Seconds seconds;
@@ -57,13 +57,13 @@ class Optimist {
   enum class Of { starting, rest };
   struct Hub {
     ValueId value;
-    std::vector<NodeId> readers;  ///< of one region, which could find it in their kernel
+    std::vector<NodeId> readers;  ///< readers of one region that could share it in their kernel
   };
 
-  /// Where one of the nodes is on this side and `unless` is not, one of them does not save it.
+  /// If any of the nodes is on this side and `unless` is not, one of them does not save `seconds`.
   struct Once {
     Of of;
-    NodeId unless;  ///< none: wherever one of them is
+    NodeId unless;  ///< none: whenever one of the nodes is on this side
     std::vector<NodeId> nodes;
     double seconds;
   };
@@ -72,19 +72,19 @@ class Optimist {
     return static_cast<double>(graph_.values[value].type.bytes()) / side_.rates.bytes_per_second;
   }
   [[nodiscard]] double start(NodeId id) const { return std::min(side_.rates.overhead_seconds, budgets_[id.index].seconds.spare); }
-  /// It gives a part of what it reads, and reads no more than that.
+  /// Whether an operation selects a part of its operand, so that it reads only that part.
   [[nodiscard]] bool selects(NodeId id) const {
     const Node& node = graph_.nodes[id];
     const auto elements = [&](ValueId value) { return graph_.values[value].type.elements(); };
     return node.op->cost_class == CostClass::movement && elements(node.results[0]) < elements(node.inputs[0]);
   }
   [[nodiscard]] bool takes(NodeId first, NodeId second) { return draft_.is_taken_with(first, second, side_.takes); }
-  /// What only moves elements for one reader counts as part of that.
+  /// The operation with which a node counts: an operation that only moves elements for one reader counts as part of that reader.
   [[nodiscard]] NodeId leader(NodeId id) const {
     while (waits_for_[id.index] && !is_elsewhere(id)) id = waits_for_[id.index];
     return id;
   }
-  /// Whether its one reader is of another region.
+  /// Whether a moving operation's one reader is of another region.
   [[nodiscard]] bool is_elsewhere(NodeId id) const { return graph_.nodes[waits_for_[id.index]].region != graph_.nodes[id].region; }
 
   void link(NodeId a, NodeId b) {
@@ -92,7 +92,7 @@ class Optimist {
     links_.emplace_back(a, b);
   }
 
-  /// A ring is one block: all of them but one save a start.
+  /// Links nodes in a ring, which is one block: all of them but one save a launch.
   void link_in_a_ring(const std::vector<NodeId>& nodes) {
     for (std::size_t i = 0; i + 1 < nodes.size(); ++i) link(nodes[i], nodes[i + 1]);
     if (nodes.size() > 2) link(nodes.back(), nodes.front());
@@ -134,9 +134,9 @@ class Optimist {
     }
   }
 
-  /// In each region, those that read a value, if two of them could be together without who makes it.
+  /// Links the readers of a value in each region, if two of them could be fused without its producer.
   void link_readers(ValueId value) {
-    constexpr std::size_t kMostTried = 8;  // of more it is taken for granted
+    constexpr std::size_t kMostTried = 8;  // with more readers, all are assumed to be fusible with another
     std::vector<NodeId>& all = readers_[value.index];
     std::stable_sort(all.begin(), all.end(), [&](NodeId a, NodeId b) { return graph_.nodes[a].region < graph_.nodes[b].region; });
     for (auto begin = all.begin(); begin != all.end();) {
@@ -153,7 +153,7 @@ class Optimist {
       if (!savers.empty()) hubs_.push_back({value, std::move(savers)});
     }
   }
-  /// Of those that read one value, who could be with another one of them.
+  /// The readers of one value that could be fused with another of them.
   [[nodiscard]] std::vector<NodeId> together_with_another(const std::vector<NodeId>& readers) {
     std::vector<char> found(readers.size(), 0);
     for (std::size_t a = 0; a < readers.size(); ++a)
@@ -165,7 +165,8 @@ class Optimist {
     return together;
   }
   [[nodiscard]] bool sinks(NodeId id) const { return fusible_[id.index] && sinkable_.into(id).valid(); }
-  /// What is computed inside a loop beside those that read it there puts them together, and with them those that read what it reads.
+  /// An operation that sinks into a loop may connect its readers there with each other, and with other readers of its operands: links all
+  /// of these.
   void link_around_what_sinks() {
     if (!sinkable_.any()) return;
     std::vector<std::size_t> root(graph_.nodes.size());
@@ -200,8 +201,8 @@ class Optimist {
     return std::binary_search(maker_links_.begin(), maker_links_.end(), std::pair(maker, reader));
   }
 
-  /// All of each block but the one that it hangs on start nothing of their own where that is there, and where it is not, all but one: so
-  /// nobody spares more than one start.
+  /// In each block, all operations but the one by which it is attached save a launch if that one is on this side, else all but one. So no
+  /// operation saves more than one launch.
   void save_starts() {
     std::vector<NodeId> nodes;
     for (const auto& [a, b] : links_) nodes.insert(nodes.end(), {a, b});
@@ -228,20 +229,20 @@ class Optimist {
       save_with(Of::starting, first, each, certain);
     }
   }
-  /// Who starts a kernel may take less for that than others: then it is the one who does.
+  /// The least launch overhead of any linked operation: the bound assumes that the cheapest one launches the kernel.
   [[nodiscard]] double least_start() const {
     double least = side_.rates.overhead_seconds;
     for (std::size_t i = 0; i < linked_.size(); ++i)
       if (linked_[i]) least = std::min(least, start(NodeId(i)));
     return least;
   }
-  /// Each of `nodes` saves it where `other` is on this side, and all but one of them where it is not. No `other`: all but one.
+  /// Each of `nodes` saves `seconds` if `other` is on this side, else all but one of them. Without `other`: all but one.
   void save_with(Of of, NodeId other, const std::vector<NodeId>& nodes, double seconds) {
     if (seconds <= 0) return;
     if (other && nodes.size() == 1) return save(of, nodes[0], {other}, false, seconds);
     save_all_but(seconds, of, other, nodes, seconds);
   }
-  /// Each of `nodes` saves `seconds`, but for `once` of one of them where `other` is not on this side.
+  /// Each of `nodes` saves `seconds`; if `other` is not on this side, `once` of one of them is not saved.
   void save_all_but(double once, Of of, NodeId other, const std::vector<NodeId>& nodes, double seconds) {
     if (nodes.empty()) return;
     for (const NodeId id : nodes) save_anyway(of, id, seconds);
@@ -255,7 +256,7 @@ class Optimist {
       std::vector<NodeId> savers;
       for (const NodeId id : hub.readers)
         if (!selects(id)) savers.push_back(id);
-      if (sinks(maker)) {  // one of them reads what it reads instead
+      if (sinks(maker)) {  // one of them reads the producer's operands instead
         save_all_but(std::min(seconds, sinkable_.least_bytes(maker) / side_.rates.bytes_per_second), Of::rest, {}, savers, seconds);
         continue;
       }
@@ -264,7 +265,7 @@ class Optimist {
       if (with_maker && hub.readers.size() == reads_of(hub.value)) save(Of::rest, maker, hub.readers, true, seconds);
     }
   }
-  /// How many different nodes read it, control and outputs too.
+  /// Number of different readers of a value, control and outputs included.
   [[nodiscard]] std::size_t reads_of(ValueId value) const {
     std::size_t counted = 0;
     for (const NodeId reader : readers_[value.index])
@@ -287,13 +288,14 @@ class Optimist {
       }
     }
   }
-  /// All that there is of it.
+  /// The most that a node can save of this kind.
   [[nodiscard]] double most(NodeId id, Of of) const {
     const FusionSavings::Seconds& seconds = budgets_[id.index].seconds;
     return of == Of::starting ? start(id) : seconds.spare - start(id) + seconds.computing;
   }
 
-  /// In each connected set of operations the smaller sum is saved: computing that its own traffic does not cover, or waiting that is left.
+  /// In each connected set of operations, arithmetic overlaps with waiting: the smaller sum is saved of arithmetic that is not hidden by
+  /// the operation's own traffic, and of the remaining waiting.
   void overlap() {
     std::vector<std::size_t> root(graph_.nodes.size());
     std::iota(root.begin(), root.end(), 0);
@@ -316,13 +318,13 @@ class Optimist {
       const FusionSavings::Seconds& seconds = budgets_[i].seconds;
       if (sum.computing <= sum.waiting) {
         save_anyway(Of::rest, NodeId(i), hidden(NodeId(i)));
-      } else {  // then all waiting is saved
+      } else {  // all waiting is saved
         budgets_[i].rest = {.anyway = seconds.spare - start(NodeId(i)), .with_others = 0, .savings = {}, .whole = true};
       }
     }
   }
 
-  /// What of its computing could go on while others wait for memory.
+  /// The part of its arithmetic that could run while others wait for memory.
   [[nodiscard]] double hidden(NodeId id) const {
     const Budget& budget = budgets_[id.index];
     const double left = traffic_seconds(graph_, id, side_.rates) - budget.rest.anyway - budget.rest.with_others;
@@ -348,8 +350,8 @@ class Optimist {
     part(id, of).savings.push_back(std::move(saving));
   }
 
-  /// What a node saves is at most what there is: where more is said, all of it, whoever is there. What another one does not save then, the
-  /// node may have done for it.
+  /// Writes costs and savings into the problem. If a node's savings exceed its cost, its whole cost is saved unconditionally. A `Once` is
+  /// then dropped for all of its nodes, since this node may be the one that does not save.
   void put() {
     for (std::size_t i = 0; i < budgets_.size(); ++i) {
       PlacementProblem::Node& node = problem_.nodes[i];
@@ -374,7 +376,7 @@ class Optimist {
       problem_.uses.push_back({static_cast<std::int32_t>(problem_.values.size()), static_cast<std::int32_t>(id.index), region});
     problem_.values.push_back(value);
   }
-  /// A node that is never on this side.
+  /// A node that is never on this side; added on first use.
   std::int32_t nobody() {
     if (nobody_ < 0) {
       nobody_ = static_cast<std::int32_t>(problem_.nodes.size());
@@ -391,13 +393,13 @@ class Optimist {
   const Sinkable& sinkable_;
   const SideOfFusion& side_;
   const std::vector<int> uses_;
-  KernelDraft draft_;  ///< of two operations that are tried
+  KernelDraft draft_;  ///< for trials of two operations
   std::vector<char> fusible_;
-  std::vector<NodeId> waits_for_;  ///< by node that only moves elements for one reader: that
+  std::vector<NodeId> waits_for_;  ///< by node that only moves elements for one reader: the reader
   std::vector<char> linked_;
-  std::vector<std::vector<NodeId>> readers_;            ///< by value: the fusible ones
-  std::vector<std::pair<NodeId, NodeId>> links_;        ///< of leaders
-  std::vector<std::pair<NodeId, NodeId>> maker_links_;  ///< maker and reader, sorted
+  std::vector<std::vector<NodeId>> readers_;            ///< by value: its fusible readers
+  std::vector<std::pair<NodeId, NodeId>> links_;        ///< pairs of leaders that could be fused
+  std::vector<std::pair<NodeId, NodeId>> maker_links_;  ///< pairs of producer and reader, sorted
   std::vector<Hub> hubs_;
   std::vector<Once> once_;
   std::vector<Budget> budgets_;

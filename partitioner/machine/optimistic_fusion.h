@@ -1,4 +1,5 @@
-// The most that any grouping into kernels could save, as a placement problem: its minimum cut is below every placement with every grouping.
+// save_at_most(): an upper bound on what any fusion grouping could save, as a placement problem. Its minimum cut is a lower bound on the
+// cost of every placement with every grouping.
 #pragma once
 
 #include "graph/graph.h"
@@ -10,7 +11,7 @@
 
 namespace cleave::planner {
 
-/// What one side's kernels could save at most. `takes` is that side's rule, `seconds_of` what an execution of a node there consists of.
+/// The fusion properties of one side: `takes` is its fusion rule, `seconds_of` gives the parts of a node's execution time there.
 struct SideOfFusion {
   DeviceId device;
   const FusionRule& takes;
@@ -18,16 +19,17 @@ struct SideOfFusion {
   FusionSavings::SecondsOf seconds_of;
 };
 
-/// Takes the place of `problem.savings`. Of each side:
-/// - Starting a kernel: operations that could be put together form a graph. Those of a kernel are connected in it, so that n of them save
-///   n - 1 starts, in each block of the graph (its biconnected components) one less than there are of them.
-/// - Reading: whoever reads a value that another one in its kernel makes or reads saves that; of several readers all, if the value is made
-///   on that side, else all but one.
-/// - Writing: a value that only operations of its region read, all of them on that side alone.
-/// - Computing while another one waits for memory: all of it, or all the waiting, whichever is less in what hangs together.
-/// An operation that only moves what one other reads need not be done at all beside that. Of what could sink into a loop (sinking.h),
-/// nothing is counted: there it may cost nothing beside its readers, which then read what it reads, if that is less, and are put together
-/// by it. Nodes of `problem` may be added behind those of the graph.
+/// Replaces `problem.savings`; may append nodes to `problem` after those of the graph. Each side saves at most:
+/// - Launches: operations that could be fused form a graph. The n operations of a kernel are connected in it and save n - 1 launches; in
+///   each block of the graph (biconnected component), a kernel saves one launch less than it has operations there.
+/// - Reads: an operation saves the read of a value that another operation of its kernel produces or reads. Of several readers, all save it
+///   if the value is produced on that side, else all but one.
+/// - Writes: a value is not written if only operations of its region read it, all of them on that side alone.
+/// - Arithmetic that overlaps with memory traffic of other operations: in each connected component, the smaller of all arithmetic and all
+///   waiting.
+/// - Moves: an operation that only moves an operand of one other operation may cost nothing when fused with it.
+/// - Sinking: no cost of an operation that could sink into a loop (sinking.h) is counted. Fused with its readers there it may cost nothing;
+///   they then read its operands, if these are smaller, and may be fused with each other through it.
 void save_at_most(PlacementProblem& problem, const Graph& graph, const Dataflow& dataflow, const Sinkable& sinkable,
                   const std::vector<SideOfFusion>& sides);
 

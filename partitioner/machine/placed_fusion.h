@@ -1,4 +1,4 @@
-// Fusion for a placement that was found: which operations run as one kernel where they lie, and the problem with what that saves.
+// Fusion for a given placement: which operations run as one kernel on their sides, and the problem with the savings of that.
 #pragma once
 
 #include "partitioner/machine/costs.h"
@@ -9,15 +9,15 @@
 
 namespace cleave::planner {
 
-/// Groups of what has a copy on each side. Kernels of both sides together never wait for each other in a circle.
+/// The groups among the operations with a copy on each side. Kernels of both sides together never depend on each other in a cycle.
 FusibleGroups find_placed(const Graph& graph, const Dataflow& dataflow, const Placement& placement, const FusionRule& host,
                           const FusionRule& accelerator);
 
-/// `costed` of the same graph and model, but with other groups, and what they save.
+/// `costed`, made of the same graph and model, with other groups and their savings.
 CostedProblem with_groups(const Graph& graph, const CostModel& model, const CostedProblem& costed, FusibleGroups groups);
 
-/// The problem of `costed`, but with savings that no grouping of any placement exceeds, wherever what could sink into a loop stands
-/// (optimistic_fusion.h): the objective of its solution is a bound.
+/// The problem of `costed` with savings that no grouping of any placement exceeds, whether sinkable operations are inside or outside of
+/// their loops (optimistic_fusion.h). The objective of its solution is a lower bound.
 PlacementProblem with_optimistic_fusion(const Graph& graph, const Dataflow& dataflow, const Sinkable& sinkable, const CostModel& model,
                                         const CostedProblem& costed);
 

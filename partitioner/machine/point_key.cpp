@@ -33,13 +33,13 @@ Parts parts_of(std::string_view text) {
   return parts;
 }
 
-/// 0: it is none.
+/// Parses an extent; 0 if the text is none.
 double read_extent(std::string_view text) {
   const bool number = !text.empty() && text.size() <= 12 && text.find_first_not_of("0123456789") == std::string_view::npos;
   return number ? read_double(std::string(text)).value_or(0) : 0;
 }
 
-/// `rows_4_columns_16`.
+/// Parses `rows_4_columns_16`.
 bool read_sides(std::string_view variant, PointKey& key) {
   constexpr std::string_view kRows = "rows_", kColumns = "_columns_";
   const std::size_t second = variant.find(kColumns);

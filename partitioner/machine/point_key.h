@@ -1,4 +1,5 @@
-// The keys of tables of measured times in a machine file: `matmul/f32`, or with what the measuring differed in: `matmul/f32/rows_8`.
+// PointKey: the key of a table of measured times in a machine file: `matmul/f32`, or with the variant that was measured:
+// `matmul/f32/rows_8`.
 #pragma once
 
 #include <optional>
@@ -12,16 +13,16 @@ namespace cleave::planner {
 
 struct PointKey {
   const OpDef* op = nullptr;
-  std::optional<DType> type;     ///< nothing: `tf32`
-  std::string variant;           ///< `rows_8`, `rows_4_columns_16`, `one_thread`, `fused`; empty: the operation as it is
-  std::string form;              ///< of a variant that is a form (graph/work.h): its name …
-  double extent = 0;             ///< … and extent
-  double rows = 0, columns = 0;  ///< of a variant that names both
+  std::optional<DType> type;     ///< empty: `tf32`
+  std::string variant;           ///< `rows_8`, `rows_4_columns_16`, `one_thread`, `fused`; empty: the plain operation
+  std::string form;              ///< name of the form, if the variant is a form (graph/work.h)
+  double extent = 0;             ///< extent of that form
+  double rows = 0, columns = 0;  ///< set if the variant names both
 };
 
-/// Nothing: it is none.
+/// Parses a key; empty if the text is no valid key.
 std::optional<PointKey> parse_point_key(std::string_view text);
-/// What is wrong with one that is none.
+/// Says what is wrong with a text that is no valid key.
 std::string what_is_wrong_with_key(std::string_view text);
 std::string point_key(const OpDef& op, DType type, std::string_view variant = {});
 

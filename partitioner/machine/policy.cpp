@@ -24,7 +24,7 @@ std::string_view to_string(Policy policy) {
 }
 
 std::optional<Policy> parse_policy(std::string_view name) {
-  if (name == "makespan") return Policy::fastest;  // its name until 0.2
+  if (name == "makespan") return Policy::fastest;  // the name of `fastest` until version 0.2
   const auto* found = std::find_if(std::begin(kPolicies), std::end(kPolicies), [&](Policy policy) { return to_string(policy) == name; });
   return found == std::end(kPolicies) ? std::nullopt : std::optional(*found);
 }

@@ -1,4 +1,4 @@
-// Policy: by which rule a program is placed (`--placement`).
+// Policy: the rule by which a program is placed (`--placement`).
 #pragma once
 
 #include <cstdint>
@@ -9,16 +9,16 @@
 namespace cleave {
 
 enum class Policy : std::uint8_t {
-  optimal,      ///< the minimum cut: computing and moving data together cost least
+  optimal,      ///< the minimum cut: the least sum of computing and transfer costs
   fastest,      ///< the cut refined for predicted elapsed time
-  accelerator,  ///< everything that can be there has a copy on the accelerator
+  accelerator,  ///< every operation that can run on the accelerator has a copy there
   host,         ///< everything on the host
 };
 
 std::string_view to_string(Policy policy);
 /// As `--placement` writes them; `makespan` is an older name of `fastest`.
 std::optional<Policy> parse_policy(std::string_view name);
-/// All of them.
+/// All policies.
 std::span<const Policy> policies();
 
 }  // namespace cleave

@@ -1,4 +1,4 @@
-// Observed trip counts, probabilities and times: to a JSON file, back, and into a graph.
+// Saves and loads profiles as JSON files, and applies them to a graph.
 #include <cmath>
 #include <memory>
 #include <set>
@@ -15,11 +15,11 @@
 namespace cleave {
 namespace {
 
-/// Version 1 had positions for keys. Those of version 2 are statement paths; samples stand beside the times, so that earlier readers find
-/// times where they look for them.
+/// Keys were positions in version 1 and are statement paths in version 2. Samples are stored beside the times, so that earlier readers
+/// still find the times.
 constexpr int kProfileVersion = 2;
 
-/// Reads the objects of a file, whose mistakes are Errors at their line.
+/// Reads the objects of a file; mistakes become Errors with their line.
 class ProfileFile {
  public:
   ProfileFile(const JsonTree& document, const std::string& path) : document_(document), path_(std::make_shared<const std::string>(path)) {}
@@ -28,7 +28,7 @@ class ProfileFile {
     return {std::move(message), {path_, document_.items[item].line, 0, nullptr}, ErrorKind::file};
   }
 
-  /// The numbers of `key`, if there is such an object.
+  /// Reads the numbers in the object `key`, if it exists.
   Status read(const char* key, std::map<std::string, double>& numbers) const {
     return each(key, [&](std::size_t child, const std::string& name) -> Status {
       const JsonScalar& scalar = document_.items[child].scalar;
@@ -38,7 +38,7 @@ class ProfileFile {
     });
   }
 
-  /// The samples of `key`, if there is such an object: of times that `seconds` has.
+  /// Reads the samples in the object `key`, if it exists; each must have a time in `seconds`.
   Status read(const char* key, const char* of, const std::map<std::string, double>& seconds,
               std::map<std::string, SampleSummary>& samples) const {
     return each(key, [&](std::size_t child, const std::string& name) -> Status {
@@ -65,7 +65,7 @@ class ProfileFile {
     if (!found) return error(item, where + " has no `" + field + "`");
     const JsonScalar& scalar = document_.items[*found].scalar;
     constexpr bool kInteger = std::is_integral_v<T>;
-    constexpr std::int64_t kMost = 1'000'000'000'000'000;  // so that sums of counts are numbers, too
+    constexpr std::int64_t kMost = 1'000'000'000'000'000;  // so that sums of counts do not overflow
     if (!number(scalar) || (kInteger && (scalar.type != JsonScalar::Type::integer || scalar.integer > kMost)))
       return error(*found,
                    where + ": `" + field + "` must be " + (kInteger ? "an integer of at most 1e15" : "a number") + " that is not negative");
@@ -95,7 +95,7 @@ void write_samples(JsonWriter& json, const char* key, const std::map<std::string
   });
 }
 
-/// Ends as "file:12:5" does.
+/// Whether a key ends like "file:12:5".
 bool is_position(std::string_view key) {
   const std::size_t digits = key.find_last_not_of("0123456789");
   return digits != std::string_view::npos && digits + 1 < key.size() && key[digits] == ':' && key.find('.') != std::string_view::npos;

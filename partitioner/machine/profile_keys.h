@@ -1,5 +1,5 @@
-// The keys under which a Profile keeps what was observed at a place in the program: statement paths, which outlive inserted lines. Files of
-// version 1 have positions instead; they are still found, where no line moved.
+// ProfileKeys: the keys of observations in a Profile: statement paths, which stay valid when lines are inserted. Files of version 1 have
+// line positions instead; they are still found if no line moved.
 #pragma once
 
 #include <map>
@@ -16,9 +16,10 @@ class ProfileKeys {
  public:
   explicit ProfileKeys(const Graph& graph) : paths_(graph) {}
 
-  /// The path; "file:line:column" where the program has no statement there. As a file of JSON can hold it: a path may be of any bytes.
+  /// The statement path of a source location, or "file:line:column" if the program has no statement there. Ill-formed UTF-8 is replaced,
+  /// since JSON cannot hold it.
   [[nodiscard]] std::string of(const SourceLocation& place) const;
-  /// What was observed there: a time, or its samples.
+  /// The observation at a source location: a time, or its samples.
   template <class T>
   [[nodiscard]] std::optional<T> find(const std::map<std::string, T>& observed, const SourceLocation& place) const {
     if (observed.empty() || !place.known()) return std::nullopt;
@@ -33,17 +34,17 @@ class ProfileKeys {
   StatementPaths paths_;
 };
 
-/// How much of a profile a program has.
+/// How much of a profile matches a program.
 struct ProfileFit {
-  std::size_t expected = 0, host_seconds = 0;              ///< entries
-  std::size_t expected_there = 0, host_seconds_there = 0;  ///< of these, such as the program has
-  bool by_position = false;                                ///< an entry is of version 1
-  std::size_t without_samples = 0;                         ///< times of which nobody knows how many samples they are of
-  std::size_t preempted = 0;                               ///< times of preempted samples alone
+  std::size_t expected = 0, host_seconds = 0;              ///< entries of the profile
+  std::size_t expected_there = 0, host_seconds_there = 0;  ///< number of these that the program has
+  bool by_position = false;                                ///< whether an entry has a key of version 1
+  std::size_t without_samples = 0;                         ///< times whose number of samples is unknown
+  std::size_t preempted = 0;                               ///< times with preempted samples only
 };
 ProfileFit profile_fit(const Graph& graph, const Profile& profile);
 
-/// The fields of a summary, into an object that is open.
+/// Writes the fields of a summary into the open JSON object.
 void write_json(JsonWriter& json, const SampleSummary& summary);
 
 }  // namespace cleave

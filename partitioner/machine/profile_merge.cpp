@@ -1,4 +1,4 @@
-// merge_profiles(): one profile of those of several runs.
+// merge_profiles(): merges the profiles of several runs into one.
 #include <algorithm>
 #include <vector>
 
@@ -11,14 +11,14 @@ namespace {
 using Times = std::map<std::string, double>;
 using Samples = std::map<std::string, SampleSummary>;
 
-/// All that the profiles say of one key.
+/// The entries of all profiles for one key.
 struct Gathered {
   std::vector<planner::WeightedTime> times;
   SampleSummary summary;
-  double fastest_preempted = 0;  ///< seconds, where no sample was kept so far
+  double fastest_preempted = 0;  ///< seconds; used if no sample was kept so far
 };
 
-/// A summary stands for three samples in equal parts: their median and their spread are its own.
+/// A summary is represented by three equally weighted times that have its median and spread.
 void gather(Gathered& gathered, double seconds, const SampleSummary& samples) {
   const bool first = gathered.summary.count + gathered.summary.preempted == 0;
   gathered.summary.preempted += samples.preempted;

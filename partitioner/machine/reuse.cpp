@@ -10,7 +10,7 @@ bool is_arm(RegionKind kind) {
   return kind == RegionKind::then_arm || kind == RegionKind::else_arm;
 }
 
-/// Walks the regions twice, those inside first: what each touches in all, then when each value was last touched.
+/// Walks the regions twice, inner ones first: finds the bytes that each region touches, then when each value was last touched.
 class Walk {
  public:
   explicit Walk(const Graph& graph)
@@ -18,7 +18,7 @@ class Walk {
     for (std::size_t i = graph.regions.size(); i-- > 0;) add_up(RegionId(i));
   }
 
-  /// For every operation and value, once each: (node, bytes, distance).
+  /// Calls `each(node, bytes, distance)` once for every pair of operation and value.
   template <class Each>
   void all(const Each& each) {
     seen_in_ = IdVector<ValueId, RegionId>(graph_.values.size());
@@ -50,7 +50,7 @@ class Walk {
     for (const ValueId value : node.results) each(value);
   }
 
-  /// What the regions of a control node touch.
+  /// Bytes touched by the regions of a control node.
   [[nodiscard]] double inside(NodeId id) const {
     double sum = 0;
     for (const RegionId region : graph_.nodes[id].regions) sum += touched_[region];
@@ -67,7 +67,7 @@ class Walk {
     }
   }
 
-  /// What a trip around the nearest loop touches, or a run.
+  /// Bytes touched by one iteration of the nearest loop, or by a run outside of loops.
   [[nodiscard]] double round(RegionId region) const {
     while (is_arm(graph_.regions[region].kind)) region = graph_.regions[region].parent;
     return region == Graph::kRoot ? touched_[region] : inside(graph_.regions[region].owner);
@@ -75,8 +75,8 @@ class Walk {
 
   const Graph& graph_;
   IdVector<RegionId, double> touched_;
-  IdVector<ValueId, RegionId> seen_in_;  ///< the last region that touched it
-  IdVector<ValueId, double> last_;       ///< bytes that the region had touched before
+  IdVector<ValueId, RegionId> seen_in_;  ///< by value: the last region that touched it
+  IdVector<ValueId, double> last_;       ///< by value: bytes that this region had touched before
 };
 
 }  // namespace

@@ -1,5 +1,6 @@
-// Reuse: how many bytes a run touches between two uses of a value, if all of it runs on the host: what of it a cache still holds then.
-// Programs and loops repeat, so what is used first was used by the trip or run before. Knows no costs and no machine.
+// Reuse: the reuse distance of values: how many bytes a run touches between two uses of a value if everything runs on the host. A cache
+// smaller than that no longer holds the value. Programs and loops repeat, so that the first use of a value follows its last use in the
+// previous run or iteration. Knows no costs and no machine.
 #pragma once
 
 #include <cstdint>
@@ -17,11 +18,11 @@ class Reuse {
     double bytes = 0;
     double distance = 0;  ///< bytes touched since its last use, this operation's included
   };
-  /// What an operation reads and writes, each value once.
+  /// The operands and results of an operation, each value once.
   [[nodiscard]] std::vector<Operand> of(NodeId node) const;
 
  private:
-  /// An operation's values stand one behind the other, from `start_[node]`.
+  /// An operation's values are contiguous in `operands_`, from `start_[node]`.
   std::vector<std::uint32_t> start_;
   std::vector<Operand> operands_;
 };

@@ -6,7 +6,7 @@
 namespace cleave::planner {
 namespace {
 
-/// From the results back to the inputs: along which axis each value is cut.
+/// Finds the axis along which each value is cut, from the results back to the inputs.
 class Cutter {
  public:
   explicit Cutter(const KernelRequest& request) : request_(request), steps_(request.steps) {
@@ -43,7 +43,8 @@ class Cutter {
     return operand < inputs() ? request_.input_types[operand].shape : steps_[operand - inputs()].type.shape;
   }
 
-  /// What a step needs of its operands. One that no later step reads says itself where its rows are.
+  /// Finds the axes that a step needs of its operands. If no later step reads its result, its own first axis longer than one is the axis of
+  /// rows.
   bool reach(std::size_t number) {
     const FusedStep& step = steps_[number];
     const std::size_t result = inputs() + number;
@@ -66,11 +67,11 @@ class Cutter {
     return kept && need(step.operands[0], *kept);
   }
 
-  /// Which axis of what is reduced becomes `axis` of the result.
+  /// The axis of a reduction's operand that becomes `axis` of its result; empty if it is reduced.
   [[nodiscard]] std::optional<int> kept_axis(const FusedStep& step, int axis) const {
     const auto rank = static_cast<int>(shape(step.operands[0]).size());
     const auto* reduced = step.attributes->get_if<std::vector<std::int64_t>>("axis");
-    if (!reduced) return std::nullopt;  // all of them
+    if (!reduced) return std::nullopt;  // all axes are reduced
     std::vector<int> left;
     const bool keeps = step.attributes->get_or<bool>("keepdims", false);
     for (int i = 0; i < rank; ++i) {
@@ -82,7 +83,8 @@ class Cutter {
     return from == RowCut::kWhole ? std::nullopt : std::optional(from);
   }
 
-  /// Rows lie one behind the other only where all axes before theirs have one index.
+  /// Records the axis that an operand needs; false if it cannot be cut so. Rows are contiguous only if all axes before theirs have length
+  /// one.
   bool need(std::size_t operand, int axis) {
     const Shape& all = shape(operand);
     if (axis >= 0 && all[static_cast<std::size_t>(axis)] != rows_) return false;
@@ -95,7 +97,7 @@ class Cutter {
   const KernelRequest& request_;
   std::vector<FusedStep> steps_;
   std::int64_t rows_ = 0;
-  std::vector<int> axes_;  ///< by operand: of the inputs, then of the steps
+  std::vector<int> axes_;  ///< by operand: inputs, then steps
 };
 
 }  // namespace

@@ -1,12 +1,12 @@
-// What many times of one thing are summed up as: a median and a spread, of samples that each stand for several. Observation sums up the
-// samples of a run with it, merge_profiles() the summaries of several runs.
+// Weighted median and spread of the times of one operation or transfer. Observation summarizes the samples of a run with it,
+// merge_profiles() the summaries of several runs.
 #pragma once
 
 #include <vector>
 
 namespace cleave::planner {
 
-/// A time, and how many samples it stands for.
+/// A time, and the number of samples that it represents.
 struct WeightedTime {
   double seconds = 0, weight = 1;
 };
@@ -16,8 +16,8 @@ struct MedianAndSpread {
   double spread = 0;  ///< seconds: the median absolute deviation from `median`
 };
 
-/// The weighted median: half of the weight lies on either side; the mean of the two in the middle where the half ends between them. At
-/// least one time with a weight above 0.
+/// The weighted median: half of the weight is on either side. If the half ends exactly between two times, their mean. Needs at least one
+/// time with a weight above 0.
 double weighted_median(std::vector<WeightedTime> times);
 MedianAndSpread median_and_spread(std::vector<WeightedTime> times);
 

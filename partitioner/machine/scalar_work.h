@@ -1,5 +1,5 @@
-// Which operations are scalar work: counters, predicates, literals and what follows from scalars alone, cheap enough to be done on both
-// sides whatever the policy. Knows no costs.
+// ScalarWork: which operations are scalar work: counters, predicates, literals and everything computed from scalars alone. It is cheap
+// enough to be replicated on both sides under every policy. Knows no costs.
 #pragma once
 
 #include <cstdint>
@@ -10,10 +10,11 @@
 
 namespace cleave::planner {
 
-/// For each node: scalars in, scalars out, and it follows from scalars alone (or decides control, for which the host needs it anyway).
+/// For each node: whether its operands and results are scalars and it depends on scalars alone (or it decides control flow, for which the
+/// host needs it anyway).
 class ScalarWork {
  public:
-  /// `uses` of the graph; both are read here only.
+  /// `uses` must be those of `graph`; both are read by the constructor only.
   ScalarWork(const Graph& graph, const ValueUses& uses);
   [[nodiscard]] bool operator[](std::size_t node) const { return scalar_[node] != 0; }
 

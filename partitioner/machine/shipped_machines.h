@@ -1,4 +1,4 @@
-// The machine files of partitioner/machine/machines, compiled in (cmake/embed_text.cmake writes the source).
+// shipped_machines(): the files of partitioner/machine/machines, compiled in. cmake/embed_text.cmake generates its source.
 #pragma once
 
 #include <span>
@@ -7,7 +7,7 @@
 
 namespace cleave {
 
-/// By name.
+/// All shipped machine files with their names.
 std::span<const EmbeddedText> shipped_machines();
 
 }  // namespace cleave

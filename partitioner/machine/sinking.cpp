@@ -33,14 +33,14 @@ class Sinkable::Finder {
       found_.any_ = true;
     }
     found_.least_bytes_.resize(graph_.nodes.size());
-    for (const NodeId id : order)  // makers first
+    for (const NodeId id : order)  // producers first
       if (sinks(id)) found_.least_bytes_[id] = least_bytes(id);
   }
 
  private:
   [[nodiscard]] bool sinks(NodeId id) const { return found_.into_[id].valid(); }
 
-  /// None: something else than operations reads it, or nothing does.
+  /// The innermost region that contains all readers; none if anything but an operation reads the node, or nothing does.
   [[nodiscard]] RegionId region_of_readers(NodeId node) const {
     RegionId all;
     for (const ValueUse& use : uses_.of(graph_.nodes[node].results[0])) {
@@ -124,7 +124,8 @@ class Estimate {
     const PlacementProblem::Node& node = costed_.problem.nodes[id.index];
     return side == kHost ? node.host_seconds : node.accelerator_seconds;
   }
-  /// What one execution outside and each reading inside take, against computing it inside while its readers wait for memory.
+  /// Whether sinking saves time: compares one execution outside plus each read inside with computing it inside while its readers wait for
+  /// memory.
   bool gains(NodeId id) {
     const DeviceId side = placement_.has_copy(id.index, kHost) ? kHost : kAccelerator;
     const FusionRule& rule = side == kHost ? model_.host_fuses : model_.accelerator_fuses;

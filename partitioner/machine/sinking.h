@@ -1,6 +1,6 @@
-// Sinking: operations in front of a loop whose results only that loop reads. hoist-invariant moves what it can to where it runs least
-// often; beside its readers in the loop, as part of their kernel, an operation may yet cost less. Knows where each could stand, what it
-// would have to read there, and which of them look worth it under a placement; graph/passes/sink.h moves them.
+// Sinkable: operations before a loop whose results only that loop reads. The pass hoist-invariant moves operations to where they run least
+// often; yet an operation may cost less in the loop if it is fused with its readers. Knows into which region each operation could sink and
+// what it would read there; worth_sinking() estimates which of them pay under a placement. graph/passes/sink.h moves them.
 #pragma once
 
 #include <vector>
@@ -15,17 +15,17 @@ namespace cleave::planner {
 
 class Sinkable {
  public:
-  /// Nothing of `graph` can sink.
+  /// No operation of `graph` can sink.
   explicit Sinkable(const Graph& graph) : into_(graph.nodes.size()) {}
-  /// `frequency`: by region, executions a run.
+  /// `frequency`: by region, executions per run.
   Sinkable(const Graph& graph, const ValueUses& uses, const IdVector<RegionId, double>& frequency);
 
   [[nodiscard]] bool any() const { return any_; }
-  /// The region that holds all readers, if it runs more often than the node's own, and none on the way to it less often; none: the node
-  /// stays where it is. Readers that could themselves sink count as if they did.
+  /// The region that holds all readers, if it runs more often than the node's own and no region on the path to it runs less often;
+  /// otherwise none, and the node cannot sink. Readers that could sink themselves count as sunk.
   [[nodiscard]] RegionId into(NodeId node) const { return into_[node]; }
   /// The least that a kernel in that region has to read, for each execution, in order to compute the node instead of reading its result:
-  /// what others in the region read or make anyway is not counted.
+  /// values that other operations in the region read or produce anyway are not counted.
   [[nodiscard]] double least_bytes(NodeId node) const { return least_bytes_[node]; }
 
  private:
@@ -36,8 +36,8 @@ class Sinkable {
   bool any_ = false;
 };
 
-/// Operations that `placement` has on one side, together with their readers, and that by an estimate cost less inside the loop as part of
-/// their readers' kernel. Only a plan of the program with them there says whether it is so.
+/// Operations that `placement` puts on the same side as their readers and that are estimated to cost less inside the loop, fused with their
+/// readers. Only a plan of the changed program tells whether they do.
 std::vector<Sinking> worth_sinking(const Graph& graph, const Sinkable& sinkable, const CostModel& model, const CostedProblem& costed,
                                    const Placement& placement);
 

@@ -8,7 +8,7 @@
 namespace cleave::planner {
 namespace {
 
-/// Calls `f(value, use)` for every reading in the graph, in program order of the node table.
+/// Calls `f(value, use)` for every use in the graph, in program order of the node table.
 template <class F>
 void for_each_use(const Graph& graph, const ValueUses& uses, F&& f) {
   const auto end_of = [&](RegionId r) { return static_cast<std::int32_t>(graph.regions[r].nodes.size()); };
@@ -41,7 +41,7 @@ void for_each_use(const Graph& graph, const ValueUses& uses, F&& f) {
     const Region& region = graph.regions[RegionId(i)];
     if (region.predicate) f(region.predicate, ValueUse{UseKind::predicate, region.owner, RegionId(i), end_of(RegionId(i))});
   }
-  const std::vector<bool> followed = followed_outputs(graph);  // they stay where they are made
+  const std::vector<bool> followed = followed_outputs(graph);  // next values of followed states stay where they are produced
   for (std::size_t i = 0; i < graph.outputs.size(); ++i)
     if (!followed[i]) f(graph.outputs[i].value, ValueUse{UseKind::output, NodeId(), Graph::kRoot, end_of(Graph::kRoot)});
 }

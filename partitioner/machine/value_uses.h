@@ -1,5 +1,5 @@
-// ValueUses: where everything stands in a Graph's program, and who reads each value, where and before what. Computed once a graph; costs,
-// transfers, split, round trips and reports all read it, so that all of them mean the same place. Knows no placement.
+// ValueUses: the position of every node in a Graph's program, and the readers of each value with their positions. Computed once per graph.
+// Costs, transfers, split, round trips and reports all use it, so that they agree on positions. Knows no placement.
 #pragma once
 
 #include <cstdint>
@@ -11,25 +11,26 @@
 namespace cleave::planner {
 
 enum class UseKind : std::uint8_t {
-  operand,    ///< of an operation
-  initial,    ///< of a carried node: before its loop begins
-  yielded,    ///< of a carried node: at the end of the loop's body
-  arm,        ///< of a merge node: at the end of that arm
-  predicate,  ///< of a branch (before it), a while's condition or an `until` (at the region's end): where it is decided
-  count,      ///< runtime trips of a for: before the loop, where it is decided
-  output,     ///< of the program: at its end, on the host
+  operand,    ///< operand of an operation
+  initial,    ///< initial value of a carried node: before its loop
+  yielded,    ///< yielded value for a carried node: at the end of the loop's body
+  arm,        ///< operand of a merge node: at the end of that arm
+  predicate,  ///< predicate of a branch (before it), of a while's condition or of an `until` (at the region's end)
+  count,      ///< runtime trip count of a for: before the loop
+  output,     ///< output of the program: at its end, on the host
 };
 
-/// One reading of a value.
+/// One use of a value.
 struct ValueUse {
   UseKind kind = UseKind::operand;
   NodeId node;                ///< the reader; predicate and count: the control node; output: none
   RegionId region;            ///< where the value must be available
-  std::int32_t position = 0;  ///< before which node of that region; the number of its nodes: at the end
+  std::int32_t position = 0;  ///< index of the node of that region before which the value is read; the number of its nodes: at the end
 
-  /// Readings that no node does are the host's whatever the placement.
+  /// Whether the host performs the use under every placement, since no node does.
   [[nodiscard]] bool host_only() const { return kind == UseKind::output; }
-  /// Of a control node, which reads on the sides that decide by themselves: the host's, unless the machine has loops of the device.
+  /// Whether a control node performs the use, on each side that decides control flow itself: the host alone, unless the machine has
+  /// `device_loops`.
   [[nodiscard]] bool decides() const { return kind == UseKind::predicate || kind == UseKind::count; }
 };
 
@@ -37,7 +38,7 @@ class ValueUses {
  public:
   /// `graph` must outlive this.
   explicit ValueUses(const Graph& graph);
-  /// As if the nodes of each region stood in this order.
+  /// The same with the nodes of each region in the given order.
   ValueUses(const Graph& graph, IdVector<RegionId, std::vector<NodeId>> order);
 
   /// The nodes of a region, in order.
@@ -47,18 +48,18 @@ class ValueUses {
 
   /// Index of a node in its region's list.
   [[nodiscard]] std::int32_t position(NodeId node) const { return position_[node]; }
-  /// Numbers of one walk through the program: a node's begin; its end after everything inside it; a region's entry.
+  /// Numbers of one walk through the program: at a node's begin, at its end after everything inside it, and at a region's entry.
   [[nodiscard]] std::int64_t begin(NodeId node) const { return begin_[node]; }
   [[nodiscard]] std::int64_t end(NodeId node) const { return end_[node]; }
   [[nodiscard]] std::int64_t entry(RegionId region) const { return entry_[region]; }
   [[nodiscard]] std::span<const ValueUse> of(ValueId value) const {
     return {uses_.data() + first_use_[value.index], uses_.data() + first_use_[value.index + 1]};
   }
-  /// The position in `region` of what contains (`inner`, `position`); `inner` is `region` or below it.
+  /// The position in `region` of the node that contains (`inner`, `position`); `inner` is `region` or a descendant of it.
   [[nodiscard]] std::int32_t position_within(RegionId region, RegionId inner, std::int32_t position) const;
-  /// The slot (a position before which) from which on `value` exists in `region`, its own or one below.
+  /// The first position in `region` before which `value` exists; `region` is the value's own or a descendant of it.
   [[nodiscard]] std::int32_t exists_from(ValueId value, RegionId region) const;
-  /// The number of the walk at which a reading is reached: the begin of the node before which it stands.
+  /// The number of the walk at which a use is reached: the begin of the node before which it stands.
   [[nodiscard]] std::int64_t reached(const ValueUse& use) const;
   /// The number of the walk from which on `value` exists in `region`.
   [[nodiscard]] std::int64_t exists_at(ValueId value, RegionId region) const;
@@ -68,7 +69,7 @@ class ValueUses {
   void collect_uses();
 
   const Graph* graph_;
-  IdVector<RegionId, std::vector<NodeId>> order_;  ///< empty: the program's
+  IdVector<RegionId, std::vector<NodeId>> order_;  ///< empty: the program's order
   IdVector<NodeId, std::int32_t> position_;
   IdVector<NodeId, std::int64_t> begin_, end_;
   IdVector<RegionId, std::int64_t> entry_;

@@ -1,5 +1,5 @@
-// why() re-solves. advise() keeps the candidates as vertices that the source holds with all its might, solves once, and then asks for each
-// how far the cut falls when that hold is loosened to what an accelerator execution costs.
+// why() re-solves. advise() ties each candidate to the source with an infinite capacity and solves once. For each candidate it then asks
+// relieve() how far the cut falls if that capacity is reduced to the cost of an accelerator execution.
 #include "partitioner/solver/advise.h"
 
 #include <algorithm>
@@ -41,8 +41,8 @@ Choice choice(const PlacementProblem& problem, const Placement& placement, std::
   return result;
 }
 
-/// The problem's classes with candidates open, and decided what holds whichever single one of them is set free: to the host what would go
-/// there even if all were free, to the accelerator what would go there even if none were.
+/// The problem's classes with the candidates open. A decision is made only if it holds whichever single candidate is unpinned: to the host,
+/// the classes that would go there even if all candidates were unpinned; to the accelerator, those that would go there even if none were.
 Result<Contraction> open_candidates(const PlacementProblem& problem, const UsesByValue& uses, const CapacityScale& scale,
                                     const std::vector<std::uint8_t>& candidate) {
   Result<Contraction> held = contract(problem);
@@ -82,7 +82,7 @@ Result<std::vector<Advice>> advise(const PlacementProblem& problem, const std::v
   for (const std::int32_t node : host_only) {
     if (node < 0 || static_cast<std::size_t>(node) >= problem.nodes.size()) return Error{"there is no node " + std::to_string(node)};
     if (problem.nodes[node].pin != Pin::host) return Error{"node " + std::to_string(node) + " is not pinned to the host"};
-    candidate[contraction->class_of[node]] = members[contraction->class_of[node]] == 1;  // a group is held by its other members
+    candidate[contraction->class_of[node]] = members[contraction->class_of[node]] == 1;  // the other members of a group keep it on the host
   }
   const UsesByValue uses(problem);
   const CapacityScale scale(problem, uses);
@@ -95,11 +95,11 @@ Result<std::vector<Advice>> advise(const PlacementProblem& problem, const std::v
   for (const std::int32_t node : host_only) {
     const std::int32_t vertex = network.accelerator_vertex[contraction->class_of[node]];
     advice.push_back({node, 0, 0});
-    if (vertex < 0 || !candidate[contraction->class_of[node]]) continue;  // goes to the host even if it need not
+    if (vertex < 0 || !candidate[contraction->class_of[node]]) continue;  // it goes to the host even if unpinned
     relieved.push_back(advice.size() - 1);
     reliefs.push_back({vertex, network.cut.source_capacity[vertex]});
   }
-  constexpr std::int64_t kHold = std::int64_t{1} << 62;  // more than all there is to pay
+  constexpr std::int64_t kHold = std::int64_t{1} << 62;  // exceeds the sum of all costs
   for (const Relief& relief : reliefs) network.cut.source_capacity[relief.vertex] = kHold;
   const Relieved answer = relieve(network.cut, reliefs);
   const double optimum = scale.seconds(answer.value + network.constant);

@@ -1,5 +1,5 @@
-// Questions about a placement that the solver answers in numbers: why a node is where it is, and what an accelerator kernel would be worth.
-// All answers are exact optima, not estimates.
+// why() and advise(): questions about a placement, answered in numbers: why a node has its side, and how much an accelerator kernel would
+// save. All answers are exact optima, not estimates.
 #pragma once
 
 #include <cstdint>
@@ -12,27 +12,27 @@
 
 namespace cleave::planner {
 
-/// What it means to have one node on one side. All seconds are a whole run's.
+/// The costs of having one node on one side. All seconds are per run.
 struct Choice {
-  double execution_seconds = 0;           ///< of the node itself
-  double seconds_if_alone = 0;            ///< of the whole plan, if everything else stays where it is
-  double transfer_seconds_if_alone = 0;   ///< of all transfers then
-  std::optional<double> optimum_seconds;  ///< of the best plan with the node there; nothing where its pins forbid it
+  double execution_seconds = 0;           ///< execution of the node itself
+  double seconds_if_alone = 0;            ///< cost of the whole plan if all other nodes keep their sides
+  double transfer_seconds_if_alone = 0;   ///< cost of all transfers in that case
+  std::optional<double> optimum_seconds;  ///< cost of the best plan with the node on this side; empty if pins forbid it
 };
 struct Why {
-  bool on_host = false, on_accelerator = false;  ///< as placed
+  bool on_host = false, on_accelerator = false;  ///< sides in the given placement
   Choice host, accelerator;
 };
-/// Two exact re-solves, one with the node pinned to either side (its own pin is lifted, those of its group hold).
+/// Two exact re-solves, with the node pinned to either side. Its own pin is lifted; those of its group hold.
 Result<Why> why(const PlacementProblem& problem, const Placement& placement, std::int32_t node);
 
 struct Advice {
   std::int32_t node = 0;
-  double optimum_seconds = 0;  ///< of the plan if this node alone may also run on the accelerator, at its `accelerator_seconds`
-  double saved_seconds = 0;    ///< against the optimum as it is
+  double optimum_seconds = 0;  ///< cost of the best plan if this node alone may also run on the accelerator, at its `accelerator_seconds`
+  double saved_seconds = 0;    ///< saving against the present optimum
 };
-/// The worth of an accelerator kernel for each of `host_only` (nodes pinned to the host), most valuable first. One solution of the problem
-/// and local repairs of its flow. An Error as from solve(). A memory capacity is not considered.
+/// How much an accelerator kernel would save for each of `host_only` (nodes pinned to the host), largest saving first. The problem is
+/// solved once; each answer is a local repair of its flow. An Error as from solve(). Ignores the memory capacity.
 Result<std::vector<Advice>> advise(const PlacementProblem& problem, const std::vector<std::int32_t>& host_only);
 
 }  // namespace cleave::planner

@@ -1,4 +1,4 @@
-// The unit is found from the sum of all costs; where rounding could matter, from the sum of the integers themselves.
+// The unit is found from the sum of all costs; where rounding could matter, from the sum of the rounded integers.
 #include "partitioner/solver/capacity_scale.h"
 
 #include <algorithm>
@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::int64_t kLargestSum = std::int64_t{1} << 62;
 
-/// Calls `visit(seconds)` for everything that can be paid, or saved, once.
+/// Calls `visit(seconds)` once for each cost and each saving of the problem.
 template <class Visit>
 void for_each_cost(const PlacementProblem& problem, const UsesByValue& uses, Visit visit) {
   for (const auto& node : problem.nodes) {
@@ -59,9 +59,10 @@ CapacityScale::CapacityScale(const PlacementProblem& problem, const UsesByValue&
 
 std::int64_t CapacityScale::units(double seconds) const {
   if (seconds <= 0) return 0;
-  const double half = std::min(seconds * per_second_ / 2, static_cast<double>(kLargestSum) / 2);  // what is never paid may be larger
+  const double half = std::min(seconds * per_second_ / 2, static_cast<double>(kLargestSum) / 2);  // a cost that no cut pays may be larger
   const auto whole = static_cast<std::int64_t>(half);
-  const std::int64_t nearest = half - static_cast<double>(whole) >= 0.5 ? whole + 1 : whole;  // as std::llround has it, which costs a call
+  // The same as std::llround, without its function call.
+  const std::int64_t nearest = half - static_cast<double>(whole) >= 0.5 ? whole + 1 : whole;
   return 2 * std::max<std::int64_t>(1, nearest);
 }
 

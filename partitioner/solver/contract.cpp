@@ -1,4 +1,5 @@
-// Groups by sorting, pins by merging. A class remembers, while it grows, which node demanded what, so that a conflict can be explained.
+// Finds classes by sorting nodes by group, and merges their pins. Remembers for each class which node forces it to which side, so that an
+// error can name both nodes.
 #include "partitioner/solver/contract.h"
 
 #include <algorithm>
@@ -23,7 +24,7 @@ Error conflict(const PlacementProblem& problem, std::int32_t host, std::int32_t 
           name_of(problem, accelerator) + ", which " + (pinned ? "is pinned to the accelerator" : "must have a copy on the accelerator")};
 }
 
-/// Numbers the classes: nodes without a group alone, the others by group, all in the order of their first nodes.
+/// Numbers the classes in the order of their first nodes. A node without a group is a class by itself; each group is one class.
 std::int32_t number_classes(const PlacementProblem& problem, std::vector<std::int32_t>& class_of) {
   const auto count = static_cast<std::int32_t>(problem.nodes.size());
   std::vector<std::int32_t> grouped;
@@ -68,7 +69,7 @@ Result<Contraction> contract(const PlacementProblem& problem) {
   }
   for (Contraction::Class& group : result.classes) {
     if (!group.keep_accelerator_copy || (group.replicable && group.pin == Pin::none)) continue;
-    group.pin = Pin::accelerator;  // a copy there is then the only one
+    group.pin = Pin::accelerator;  // the copy on the accelerator is then the only one
     group.keep_accelerator_copy = false;
   }
   return result;

@@ -6,7 +6,7 @@
 namespace cleave::planner {
 namespace {
 
-constexpr std::size_t kEngines = 2;  ///< the first of the two engines among the resources
+constexpr std::size_t kEngines = 2;  ///< index of the first copy engine among the four resources
 
 class Finder {
  public:
@@ -64,7 +64,7 @@ class Finder {
       for (std::size_t side = 0; side < 2; ++side) {
         if (!(*copies_[side])[i]) continue;
         double start = clock[side];
-        // What is read earlier than it is made comes from the iteration before, and its time is still 0.
+        // A value that is read before it is computed comes from the previous iteration; its time is still 0.
         for (std::int32_t r = read_start_[i]; r < read_start_[i + 1]; ++r) start = std::max(start, arrival_[side][reads_[r]]);
         clock[side] = end_[side][i] = start + work(i, side);
         result_.busy[side] += work(i, side);
@@ -90,7 +90,7 @@ class Finder {
   }
 
   void backward() {
-    double clock[4] = {seconds_, seconds_, seconds_, seconds_};  // when what is behind must start
+    double clock[4] = {seconds_, seconds_, seconds_, seconds_};  // latest start of the later work on each resource
     std::vector<double> start[2];
     for (auto& starts : start) starts.assign(problem_.nodes.size(), seconds_);
     for (std::size_t i = problem_.nodes.size(); i-- > 0;) {
@@ -108,7 +108,7 @@ class Finder {
     }
   }
 
-  /// When the first later reader of a value on `side` must start.
+  /// Latest start of the earliest later reader of a value on `side`.
   [[nodiscard]] double needed(std::int32_t value, std::size_t producer, std::size_t side, const std::vector<double>& start) const {
     double latest = seconds_;
     for (std::int32_t u = uses_.start[value]; u < uses_.start[value + 1]; ++u) {
@@ -132,9 +132,9 @@ class Finder {
   const std::vector<std::uint8_t>* copies_[2];
   std::vector<std::int32_t> value_start_, values_, read_start_, reads_;
   std::vector<double> seconds_of_[2];  ///< one execution of each node
-  std::vector<double> end_[2];         ///< of nodes
-  std::vector<double> arrival_[2];     ///< of values on a side
-  std::vector<double> moving_[2];      ///< of values to a side, in all
+  std::vector<double> end_[2];         ///< end of each node's execution on each side
+  std::vector<double> arrival_[2];     ///< when each value arrives on a side
+  std::vector<double> moving_[2];      ///< seconds of all transfers of each value to a side
   double seconds_ = 0;
   Criticality result_;
 };

@@ -1,6 +1,6 @@
-// Criticality: how much each execution and transfer of a placement could be late without the whole run being late. Host, accelerator and
-// one copy engine a direction each do their work in program order; a loop counts as straight code, everything in it times its executions.
-// Coarser than the schedule, but for every node: it says where to look for a better placement, the schedule says whether it is one.
+// find_criticality(): the slack of each execution and transfer of a placement. Host, accelerator and one copy engine per direction each
+// work in program order; a loop counts as straight-line code, with each cost multiplied by its executions. Coarser than the schedule, but
+// it covers every node: it suggests where a better placement may be found, and the schedule decides whether it is better.
 #pragma once
 
 #include <vector>
@@ -10,12 +10,12 @@
 
 namespace cleave::planner {
 
-/// From 0 (may be late by the whole run) to 1 (on the critical path); a negative number where the placement has no such thing.
+/// From 0 (slack of a whole run) to 1 (on the critical path); negative where the placement has no such execution or transfer.
 struct Criticality {
-  std::vector<double> node[2];   ///< on the host, on the accelerator
+  std::vector<double> node[2];   ///< executions on the host, on the accelerator
   std::vector<double> value[2];  ///< transfers to the host, to the accelerator
   double busy[4]{};              ///< seconds of work of host, accelerator, engine to the host, engine to the accelerator
-  double mean[4]{};              ///< criticality of an average second of that work
+  double mean[4]{};              ///< criticality of that work, averaged over its seconds
 };
 
 Criticality find_criticality(const PlacementProblem& problem, const UsesByValue& uses, const Placement& placement);

@@ -1,5 +1,5 @@
-// One node a node, one value a node's output, one use an edge. Ids are arbitrary and edges may come first, so edges are resolved at the
-// end.
+// Each workload node becomes a node with one value, each edge a use. Ids are arbitrary and edges may precede nodes, so that edges are
+// resolved at the end.
 #include "partitioner/solver/device_placement.h"
 
 #include <algorithm>

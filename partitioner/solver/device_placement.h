@@ -1,4 +1,5 @@
-// Public device-placement workloads (Tarnawski et al., NeurIPS 2020) as placement problems. Internal to problem_json.
+// read_device_placement(): reads public device-placement workloads (Tarnawski et al., NeurIPS 2020) as placement problems. Internal to
+// problem_json.
 #pragma once
 
 #include <functional>

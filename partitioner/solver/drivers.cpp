@@ -8,15 +8,15 @@
 namespace cleave::planner {
 namespace {
 
-constexpr std::size_t kMostTried = 64;  ///< each is an evaluation of the whole problem
+constexpr std::size_t kMostTried = 64;  ///< limit on candidates, each of which evaluates the whole problem
 
-/// The driver of a region, if the host does not come by there.
+/// The driver of a region if it has no copy on the host, else kNoDriver.
 std::int32_t absent_driver(const PlacementProblem& problem, const Placement& placement, std::int32_t region) {
   const std::int32_t driver = problem.regions[region].driver;
   return driver == PlacementProblem::kNoDriver || placement.on_host[driver] ? PlacementProblem::kNoDriver : driver;
 }
 
-/// Regions, innermost, into which something would be sent that is read there by the accelerator alone.
+/// Regions with an absent driver in which a node on the accelerator reads a value that is computed on the host, outside the region.
 std::vector<std::int32_t> waiting_regions(const PlacementProblem& problem, const Placement& placement) {
   std::set<std::int32_t> found;
   for (const auto& use : problem.uses) {
@@ -28,7 +28,7 @@ std::vector<std::int32_t> waiting_regions(const PlacementProblem& problem, const
   return {found.begin(), found.end()};
 }
 
-/// With the drivers of `region` and of all around it on the host alone; nothing where one may not be there.
+/// The placement with the drivers of `region` and of all enclosing regions on the host alone; empty if one of them may not be there.
 std::optional<Placement> with_host_in(const PlacementProblem& problem, const Placement& placement, std::int32_t region) {
   std::vector<std::uint8_t> host = placement.on_host, accelerator = placement.on_accelerator;
   for (; region != PlacementProblem::kNoParent; region = problem.regions[region].parent) {
@@ -59,7 +59,7 @@ std::vector<std::uint8_t> drivers_of(const PlacementProblem& problem) {
 void settle_drivers(const PlacementProblem& problem, std::vector<std::uint8_t>& on_host, std::vector<std::uint8_t>& on_accelerator) {
   if (!has_drivers(problem)) return;
   const std::vector<std::uint8_t> drivers = drivers_of(problem);
-  for (bool changed = true; std::exchange(changed, false);) {  // at most as often as regions are nested
+  for (bool changed = true; std::exchange(changed, false);) {  // at most as many rounds as regions are nested
     for (const auto& use : problem.uses) {
       const auto driver = static_cast<std::size_t>(problem.values[use.value].node);
       if (!drivers[driver] || !on_host[use.node] || on_host[driver]) continue;

@@ -1,6 +1,6 @@
-// Drivers: where transfers to the accelerator wait for the host to come by. A region whose driver has no copy on the host is walked by the
-// accelerator alone, and the cut does not see that what it would send in there has nobody to send it: it is a bound. What would have been
-// sent there is sent before instead, or the host is told of the decisions; here it is found which is cheaper.
+// Drivers: the nodes that decide a region's control flow. If a region's driver has no copy on the host, the accelerator executes the region
+// alone and no transfer from the host can stand in it. The cut ignores this rule, so that its value is only a lower bound. bring_drivers()
+// finds what is cheaper: to hoist such transfers out of the region, or to give the host the driver as well.
 #pragma once
 
 #include "partitioner/solver/placement.h"
@@ -8,15 +8,16 @@
 
 namespace cleave::planner {
 
-/// Whether any region has one.
+/// Whether any region has a driver.
 bool has_drivers(const PlacementProblem& problem);
-/// Per node: whether it is one. Their values say that they are under way, and only the host can tell the accelerator.
+/// Per node: whether it is a driver. A driver's value says that its loop or branch is being executed; only the host can send it, to the
+/// accelerator.
 std::vector<std::uint8_t> drivers_of(const PlacementProblem& problem);
 
-/// Brings to the host alone the drivers that nodes with a copy there need.
+/// Moves to the host alone the drivers that nodes with a copy on the host need.
 void settle_drivers(const PlacementProblem& problem, std::vector<std::uint8_t>& on_host, std::vector<std::uint8_t>& on_accelerator);
 
-/// The placement as it is, or a cheaper one in which drivers, with those around them, are on the host.
+/// The given placement, or a cheaper one in which some drivers and those of all enclosing regions are on the host.
 Placement bring_drivers(const PlacementProblem& problem, Placement placement);
 
 }  // namespace cleave::planner

@@ -1,4 +1,4 @@
-// See json_records.h. A small automaton: outside, in the document, in a list, in an object of the list.
+// See json_records.h. A state machine with four states: outside, in the document, in a list, in an object of the list.
 #include "partitioner/solver/json_records.h"
 
 #include <algorithm>

@@ -1,6 +1,5 @@
-// A reader of JSON documents of one shape: an object with scalars and with lists of objects, which hold
-// scalars and lists of scalars. It streams: nothing is kept but what the
-// derived class stores. Internal to the readers of placement problems.
+// JsonRecords: a streaming reader of JSON documents of one shape: an object with scalars and with lists of objects, which hold scalars and
+// lists of scalars. Only the derived class stores anything. Internal to the readers of placement problems.
 #pragma once
 
 #include <cstdint>
@@ -14,18 +13,19 @@
 
 namespace cleave::planner {
 
-/// What a list's objects may hold. Unknown keys are errors where a schema is strict.
+/// The fields that a list's objects may have.
 struct JsonSchema {
   std::string list;
   std::vector<std::string> fields;
-  std::uint32_t required = 0;  ///< bit i: fields[i]
-  std::uint32_t lists = 0;     ///< likewise: holds a list of scalars
+  std::uint32_t required = 0;  ///< bit i is set if fields[i] must be present
+  std::uint32_t lists = 0;     ///< bit i is set if fields[i] holds a list of scalars
   bool optional = false;       ///< the list itself may be missing
 };
 
 class JsonRecords {
  public:
-  /// `schemas[0]` describes the document's own scalars and bears no list name. Not strict: unknown keys and what they hold are skipped.
+  /// `schemas[0]` describes the document's own scalars and has no list name. Unknown keys are errors if `strict`; otherwise they and their
+  /// values are skipped.
   JsonRecords(std::vector<JsonSchema> schemas, bool strict) : schemas_(std::move(schemas)), strict_(strict), seen_lists_(schemas_.size()) {}
 
   virtual ~JsonRecords() = default;
@@ -35,13 +35,14 @@ class JsonRecords {
  protected:
   /// A new object of list `list` (a schema's index) begins.
   virtual void begin_record(std::size_t list) = 0;
-  /// Stores a field of the object at hand, of a list one element after the other; what is wrong with it, or an empty text.
+  /// Stores a field of the current object; if the field holds a list, it is called once per element. Returns an empty text or an error
+  /// message.
   virtual std::string set(std::size_t list, std::size_t field, const JsonScalar& scalar) = 0;
-  /// Now and then, between two objects.
+  /// Called from time to time, between two objects.
   virtual void pause() {}
 
  private:
-  struct Events;  ///< what the reader calls
+  struct Events;  ///< callbacks of the JSON reader
   bool start_object();
   bool key(const std::string& name);
   bool end_object();
@@ -59,12 +60,12 @@ class JsonRecords {
   bool strict_;
   std::vector<std::size_t> seen_lists_;
   Place place_ = Place::outside;
-  std::size_t list_ = 0;              ///< the schema in force
-  std::optional<std::size_t> field_;  ///< in it, behind a key
-  bool in_field_ = false;             ///< inside the list that it holds
-  std::string unknown_;               ///< a key to be skipped
-  int skipping_ = 0;                  ///< depth inside what is skipped
-  std::int64_t index_ = -1;           ///< of the object at hand
+  std::size_t list_ = 0;              ///< index of the current schema
+  std::optional<std::size_t> field_;  ///< the field of that schema whose key was just read
+  bool in_field_ = false;             ///< whether the reader is inside that field's list
+  std::string unknown_;               ///< an unknown key, whose value is skipped
+  int skipping_ = 0;                  ///< nesting depth inside the skipped value
+  std::int64_t index_ = -1;           ///< index of the current object
   std::uint32_t present_ = 0, document_present_ = 0;
   std::optional<Error> error_;
 };

@@ -1,7 +1,7 @@
-// Sink sides shrink as the price of a byte grows: whatever is on the host at a low price stays there at a higher one. So between a solution
+// The sink side shrinks as the price per byte grows: a vertex on the host at a low price stays there at a higher one. So between a solution
 // that is too heavy (low price) and one that fits (high price) only the vertices on which they differ are open. Their lines, cost plus
-// price times weight, cross at the next price to try; where no new solution appears there, the bound is as good as a price can make it.
-// What gap is left is closed by branching on vertices.
+// price times weight, intersect at the next price to try. If that price gives no new solution, no price gives a better bound. The remaining
+// gap is closed by branching on vertices.
 #include "partitioner/solver/memory_capacity.h"
 
 #include <algorithm>
@@ -21,16 +21,16 @@ constexpr std::int64_t kLargestCapacity = std::int64_t{1} << 62;
 
 struct Solution {
   std::vector<bool> source_side;
-  std::int64_t cost = 0;  ///< without any price
+  std::int64_t cost = 0;  ///< cost without the price of its weight
   double weight = 0;
 };
 
-/// A node of the search tree: some vertices decided.
+/// A node of the search tree: the problem with some vertices decided.
 struct Branch {
   std::vector<Decided> decided;
-  double usable = 0;  ///< of the capacity: no choice of the open vertices uses more
+  double usable = 0;  ///< bound on the part of the capacity that any choice of the open vertices uses
   double bound = 0;
-  double price = -1;  ///< the best one of its parent, as a start; negative: none yet
+  double price = -1;  ///< the parent's best price, as a start; negative: none yet
   int number = 0;
   bool operator<(const Branch& other) const {
     return bound != other.bound ? bound > other.bound : number > other.number;
@@ -48,7 +48,7 @@ class Search {
   struct Prices {
     Solution heavy, fitting;
     double bound = 0, price = 0;
-    bool closed = false;  ///< nothing better can be below this branch
+    bool closed = false;  ///< no descendant of this branch can be better
   };
 
   Solution solve(const std::vector<Decided>& decided, double usable, double price, double& value);
@@ -69,17 +69,18 @@ class Search {
   const CapacityOptions& options_;
   std::optional<Solution> best_;
   std::priority_queue<Branch> open_;
-  double pruned_ = std::numeric_limits<double>::infinity();  ///< the least bound of all that was given up
-  bool pieces_matter_ = true;                                ///< weights are so coarse that they cannot use all of the capacity
+  double pruned_ = std::numeric_limits<double>::infinity();  ///< the least bound of all discarded branches
+  bool pieces_matter_ = true;  ///< whether weights are so coarse that no choice of them uses the whole capacity
   int branches_ = 0;
   double work_ = 0;
 };
 
-/// The cheapest cut at a price; `value` is its bound on what fits: the cut with prices, less the price of the whole capacity.
+/// The cheapest cut at a price. `value` is the lower bound that it gives on cuts within the capacity: its cost with prices, less the price
+/// of the usable capacity.
 Solution Search::solve(const std::vector<Decided>& decided, double usable, double price, double& value) {
   ShrunkNetwork small = shrink(network_, decided);
   for (std::size_t i = 0; i < small.vertex.size(); ++i) {
-    // Rounded down, so that the prices of what fits never add up to more than that of the capacity.
+    // Rounded down, so that the prices of vertices that fit never add up to more than the price of the capacity.
     const double toll = std::floor(price * weights_[small.vertex[i]]);
     std::int64_t& source = small.network.source_capacity[i];
     source = toll >= static_cast<double>(kLargestCapacity - source) ? kLargestCapacity : source + static_cast<std::int64_t>(toll);
@@ -121,11 +122,11 @@ double Search::usable(const std::vector<Decided>& decided) const {
     open.push_back(weights_[v]);
     heaviest = std::max(heaviest, weights_[v]);
   }
-  if (heaviest < capacity_ * options_.tolerance) return capacity_;  // what they leave unused hardly matters
+  if (heaviest < capacity_ * options_.tolerance) return capacity_;  // the capacity that such weights leave unused is negligible
   return used > capacity_ ? capacity_ : used + largest_sum_within(std::move(open), capacity_ - used);
 }
 
-/// Everything that weighs anything and is open goes to the source.
+/// The lightest solution: the cheapest cut with every open vertex of positive weight on the source's side.
 Solution Search::lightest(std::vector<Decided> decided) {
   for (std::size_t v = 0; v < decided.size(); ++v) {
     if (decided[v] == Decided::open && weights_[v] > 0) decided[v] = Decided::source;
@@ -142,7 +143,7 @@ Search::Prices Search::find_price(const Branch& branch) {
   Prices prices;
   prices.bound = branch.bound;
   bool have_heavy = false, have_fitting = false;
-  for (const double price : {branch.price, 0.0}) {  // the parent's price first: it tells on which side the best one lies
+  for (const double price : {branch.price, 0.0}) {  // the parent's price first: it tells whether the best price is above or below
     if (price < 0 || have_heavy) continue;
     double value = 0;
     Solution solution = solve(branch.decided, branch.usable, price, value);
@@ -193,7 +194,7 @@ void Search::intersect(const Branch& branch, Prices& prices) {
   prices.closed = hopeless(prices.bound);
 }
 
-/// Vertices that both solutions put on one side: where the other side alone already costs more than the best known cut, they are decided.
+/// Decides vertices that both solutions put on the same side, if putting one of them on the other side costs more than the best known cut.
 bool Search::decide_by_price(Branch& branch, const Prices& prices) {
   const double most_work = work_ + options_.max_work / 10;
   bool any = false;
@@ -213,7 +214,7 @@ bool Search::decide_by_price(Branch& branch, const Prices& prices) {
   return any;
 }
 
-/// The heaviest on which the two solutions differ.
+/// The heaviest vertex on which the two solutions differ.
 std::int32_t Search::branching_vertex(const Branch& branch, const Prices& prices) const {
   std::int32_t chosen = -1;
   for (std::size_t v = 0; v < weights_.size(); ++v) {
@@ -224,7 +225,8 @@ std::int32_t Search::branching_vertex(const Branch& branch, const Prices& prices
   return chosen;
 }
 
-/// Works on one branch; if `deep`, then on the one that puts more on the accelerator, and so on to the bottom: that finds good cuts early.
+/// Processes one branch. If `deep`, it continues with the child that puts more on the accelerator, down to a leaf, which finds good cuts
+/// early.
 void Search::plunge(Branch branch, bool deep) {
   for (;;) {
     Prices prices = find_price(branch);
@@ -254,9 +256,9 @@ void Search::plunge(Branch branch, bool deep) {
   open_.push(std::move(branch));
 }
 
-/// Looks for a good cut, fast and beside the tree: half of the room that the price leaves is given, in the order of vertices, to what the
-/// two solutions disagree on, and the price is found anew. Where equal pieces are many, no price alone tells them apart. What the first
-/// price proves holds for the branch, which takes it along.
+/// A fast heuristic for a good cut, outside the search tree: gives half of the capacity that the price leaves unused to vertices on which
+/// the two solutions differ, in the order of vertices, and finds the price again. Needed where many weights are equal, since no price
+/// distinguishes them. Bounds that the first price proves hold for the branch, which keeps them.
 void Search::dive(Branch& branch) {
   const double most_work = work_ + options_.max_work / 2;
   Branch tried = branch;
@@ -296,14 +298,14 @@ std::optional<CapacityCut> Search::run() {
     plunge(root, true);
   }
   if (!best_) return std::nullopt;
-  if (!open_.empty()) {  // once more, with a good cut to measure decisions by
+  if (!open_.empty()) {  // process the root once more: a good cut now lets more vertices be decided
     open_ = {};
     pruned_ = std::numeric_limits<double>::infinity();
     root.number = kRootAgain;
     plunge(std::move(root), false);
   }
   for (int count = 1; !open_.empty() && branches_ < options_.max_branches && work_ < options_.max_work; ++count) {
-    if (hopeless(open_.top().bound)) break;  // all others are no better
+    if (hopeless(open_.top().bound)) break;  // no other open branch has a smaller bound
     Branch branch = open_.top();
     open_.pop();
     plunge(std::move(branch), count % 16 == 0);

@@ -1,5 +1,5 @@
-// Builds the network in sweeps: variables of the classes, the transfers value by value, both directions, execution costs, and what
-// neighbours save.
+// Builds the network in steps: the variables of the classes, the transfers of each value in both directions, execution costs, and the
+// savings of neighbors.
 #include "partitioner/solver/network.h"
 
 #include <algorithm>
@@ -10,14 +10,14 @@ namespace {
 
 using Pin = PlacementProblem::Pin;
 constexpr std::int64_t kLimit = std::int64_t{1} << 62;
-constexpr std::int32_t kLater = -3;  ///< in place of a vertex: not numbered yet
+constexpr std::int32_t kLater = -3;  ///< instead of a vertex: not numbered yet
 
-/// Repeated uses repeat arcs that stand for infinity; their sum stays there.
+/// Repeated uses repeat arcs of infinite capacity; their sum is clamped to the limit.
 void add(std::int64_t& sum, std::int64_t capacity) {
   sum = std::min(sum + capacity, kLimit);
 }
 
-/// Where a network goes that is wanted as a list of arcs.
+/// Output of Builder: the network as a list of arcs.
 class List {
  public:
   explicit List(CutNetwork& cut) : cut_(cut) {}
@@ -38,8 +38,8 @@ class List {
   CutNetwork& cut_;
 };
 
-/// The transfers of one direction. To the accelerator arcs run from the producer to the users over `accelerator_vertex`; to the host they
-/// run the other way over `host_vertex`, which is the same construction with every arc turned round.
+/// Builds a network. Transfers to the accelerator are arcs from the producer to the users between their `accelerator_vertex`; transfers to
+/// the host use the same construction on `host_vertex` with every arc reversed.
 template <class Network>
 class Builder {
  public:
@@ -57,7 +57,8 @@ class Builder {
   void executions();
   void savings();
   void transfers();
-  /// No copy on the accelerator implies one on the host. `infinite(vertex)`: what can certainly not leave the host's vertex.
+  /// No copy on the accelerator implies one on the host. `infinite(vertex)`: a capacity that the flow out of the host's vertex never
+  /// exceeds.
   template <class Infinite>
   void at_least_one_copy(Infinite infinite) {
     for (std::size_t i = 0; i < contraction_.classes.size(); ++i) {
@@ -67,14 +68,14 @@ class Builder {
   }
 
  private:
-  /// What a region of the span demands: up to two targets, or more behind an auxiliary vertex.
+  /// The vertices that need a value in a region of the span: up to two targets, or more behind an auxiliary vertex.
   struct Demand {
     int targets = 0;       ///< 3: three or more
-    bool certain = false;  ///< somebody who is decided needs the value here, whatever the others do
+    bool certain = false;  ///< a node whose side is decided needs the value here
     std::array<std::int32_t, 2> target{};
     std::array<std::int64_t, 2> capacity{};
   };
-  /// The demand of the region where a value lives, and what one transfer there costs.
+  /// The demand of a value's own region, and the cost of one transfer there.
   struct Demands {
     Demand demand;
     std::int64_t capacity = 0;
@@ -106,7 +107,7 @@ class Builder {
   Network& network_;
   PlacementVariables& result_;
   RegionSpan span_;
-  std::vector<Demand> demands_;  ///< of the value at hand, by slot
+  std::vector<Demand> demands_;  ///< of the current value, by slot
 };
 
 template <class Network>
@@ -137,7 +138,7 @@ void Builder<Network>::variables() {
   }
 }
 
-/// Vertices are numbered as they are first met, so that what is connected lies close together in memory.
+/// Numbers vertices in the order of their first use, so that connected vertices are close together in memory.
 template <class Network>
 std::int32_t Builder<Network>::vertex(std::int32_t node, bool to_accelerator) {
   const std::int32_t of = contraction_.class_of[node];
@@ -161,8 +162,8 @@ void Builder<Network>::executions() {
   }
 }
 
-/// The vertices that must all lie on one side for the saving to be had. Who is on a side alone has no copy on the other, and therefore one
-/// here: of his two vertices, that of the other side says both. False: some certainly do not.
+/// The vertices that must all be on one side for the saving to apply. If a member must have no copy on the other side, it has one on this
+/// side, so that its vertex for the other side expresses both conditions. Returns false if some member is certainly not on the side.
 template <class Network>
 bool Builder<Network>::saving_members(const PlacementProblem::Saving& saving, bool on_accelerator, std::vector<std::int32_t>& members) {
   const std::int32_t never = on_accelerator ? PlacementVariables::kSource : PlacementVariables::kSink;
@@ -180,8 +181,9 @@ bool Builder<Network>::saving_members(const PlacementProblem::Saving& saving, bo
   return possible;
 }
 
-/// What is saved where all members lie on one side (the host's: the source's) is a constant, and a price wherever one of them does not:
-/// paid at once by the only one; halved between two and an arc both ways; behind an auxiliary vertex of three or more.
+/// A saving that applies if all members are on one side (for the host: the source's) is a negative constant, and a cost of the same amount
+/// if any of them is not. With one member the cost is its terminal arc; with two, half of it is on each terminal arc and half on arcs
+/// between them in both directions; with three or more it is behind an auxiliary vertex.
 template <class Network>
 void Builder<Network>::add_saving(bool on_accelerator, const std::vector<std::int32_t>& members, std::int64_t saved) {
   result_.constant -= saved;
@@ -197,7 +199,7 @@ void Builder<Network>::add_saving(bool on_accelerator, const std::vector<std::in
   for (const std::int32_t member : members) directed(!on_accelerator, auxiliary, member, saved);
 }
 
-/// The same for two on either side, with one arc between them.
+/// The same for two members and savings on both sides, with one arc between them.
 template <class Network>
 void Builder<Network>::add_saving(const std::vector<std::int32_t>& members, std::int64_t on_host, std::int64_t on_accelerator) {
   result_.constant -= on_host + on_accelerator;
@@ -223,14 +225,14 @@ void Builder<Network>::savings() {
   }
 }
 
-/// An arc to a target needs no more than what can flow into the region's own vertex: that is as good as infinite.
+/// The capacity of an arc to a target is at most what can flow into the region's own vertex, which is as good as infinite.
 template <class Network>
 void Builder<Network>::add_target(bool to_accelerator, Demand& demand, std::int64_t region_capacity, std::int32_t target,
                                   std::int64_t capacity) {
   capacity = std::min(capacity, region_capacity);
   for (int i = 0; i < demand.targets && demand.targets < 3; ++i) {
     if (demand.target[i] != target) continue;
-    // Two ways down to one user: both are paid, or this region is.
+    // Two paths down to one user: either both are paid, or a transfer in this region is.
     demand.capacity[i] = std::min(demand.capacity[i] + capacity, region_capacity);
     return;
   }
@@ -246,7 +248,7 @@ void Builder<Network>::add_target(bool to_accelerator, Demand& demand, std::int6
   directed(to_accelerator, demand.target[0], target, capacity);
 }
 
-/// Two targets become one: an auxiliary vertex before them.
+/// Replaces two targets by one: an auxiliary vertex in front of them.
 template <class Network>
 void Builder<Network>::join(bool to_accelerator, Demand& demand, std::int64_t region_capacity) {
   const std::int32_t auxiliary = network_.add_vertex();
@@ -256,14 +258,14 @@ void Builder<Network>::join(bool to_accelerator, Demand& demand, std::int64_t re
   demand.capacity[0] = region_capacity;
 }
 
-/// All that value v must reach on one side, folded into the region where it lives.
+/// The demands of all uses of value v on one side, folded up the region tree into the value's own region.
 template <class Network>
 typename Builder<Network>::Demands Builder<Network>::demands(std::size_t v, bool to_accelerator) {
   const auto& value = problem_.values[v];
   const std::int32_t never = to_accelerator ? PlacementVariables::kSource : PlacementVariables::kSink;
   const std::int32_t certainly = to_accelerator ? PlacementVariables::kSink : PlacementVariables::kSource;
   const std::int32_t producer = vertex(value.node, to_accelerator);
-  if (producer == certainly) return {};  // always has it
+  if (producer == certainly) return {};  // the producer always has a copy there
   span_.restart(value.region);
   demands_.assign(1, {});
   const auto for_each_target = [&](auto visit) {
@@ -306,9 +308,9 @@ void Builder<Network>::attach(bool to_accelerator, std::int32_t producer, Demand
   }
 }
 
-/// Both directions at once, where the variables are the same. If a transfer that serves two targets is shared in both directions, the
-/// amount shared in either is what is saved while the targets agree with each other and not with the producer: half of it moves to an arc
-/// between them. No auxiliary vertex is needed but for what one direction shares more than the other.
+/// Adds both directions at once if they have the same variables. If a transfer to two targets is shared in both directions, the smaller
+/// shared amount is saved as long as the targets agree with each other but not with the producer: half of it moves to an arc between the
+/// targets. An auxiliary vertex is needed only for the amount by which one direction shares more than the other.
 template <class Network>
 bool Builder<Network>::attach_both(std::int32_t producer, const Demands& there, const Demands& back) {
   const Demand &to = there.demand, &from = back.demand;

@@ -1,5 +1,6 @@
-// PlacementProblem -> network: the formulation of docs/placement.md, arc by arc. Two variables a class of nodes (on the host; not on the
-// accelerator), one vertex where they must be equal, constants where a pin decides; one auxiliary vertex where a transfer serves several.
+// make_network() and make_flow(): a PlacementProblem as a network, arc by arc as docs/placement.md formulates it. Each class of nodes has
+// two variables (on the host; not on the accelerator). Where they must be equal they share one vertex, and where a pin decides them they
+// are constants. A transfer that serves several uses has an auxiliary vertex.
 #pragma once
 
 #include <cstdint>
@@ -14,19 +15,19 @@
 
 namespace cleave::planner {
 
-/// Which vertex stands for which decision.
+/// Maps decisions to vertices.
 struct PlacementVariables {
-  /// In place of a vertex: a variable that is already decided.
+  /// Instead of a vertex: the variable is already decided.
   static constexpr std::int32_t kSource = -1, kSink = -2;
 
-  std::vector<std::int32_t> host_vertex;         ///< per class; on the source's side: there is a copy on the host
-  std::vector<std::int32_t> accelerator_vertex;  ///< per class; on the source's side: there is no copy on the accelerator
-  std::int64_t constant = 0;                     ///< paid in every cut
+  std::vector<std::int32_t> host_vertex;         ///< per class; a vertex on the source's side means a copy on the host
+  std::vector<std::int32_t> accelerator_vertex;  ///< per class; a vertex on the source's side means no copy on the accelerator
+  std::int64_t constant = 0;                     ///< cost that every cut has
 };
 struct PlacementNetwork : PlacementVariables {
   CutNetwork cut;
 };
-/// The same network as the solver on flat arrays wants it, made without a list of arcs in between: half the memory.
+/// The same network in the layout of the solver on flat arrays, built without an intermediate list of arcs, which halves the memory.
 struct PlacementFlow : PlacementVariables {
   FlowNetwork flow;
 };

@@ -1,4 +1,5 @@
-// From numbers to a plan: contract, network, cut, read the answer, drop what nothing reads, recompute and certify.
+// solve(): contracts the problem, decides obvious nodes, builds the network, cuts it, reads the answer, drops unread copies, recomputes the
+// cost and certifies it.
 #include "partitioner/solver/placement.h"
 
 #include <algorithm>
@@ -27,7 +28,7 @@ class TransferTree {
  public:
   explicit TransferTree(const PlacementProblem& problem) : problem_(problem), span_(problem.regions) {}
 
-  /// Appends the transfers that bring value v to all of its uses by nodes with a copy on the side; returns what they cost.
+  /// Appends the transfers that bring value v to all of its uses by nodes in `needed_by`; returns their cost.
   double add(const UsesByValue& uses, std::int32_t v, bool to_accelerator, const Side& on_host, const Side& needed_by,
              std::vector<PlannedTransfer>& transfers) {
     const auto& value = problem_.values[v];
@@ -48,26 +49,26 @@ class TransferTree {
   }
 
  private:
-  /// Nobody on the host comes by there, or knows that somebody else does.
+  /// Whether no transfer may stand in the region, since its driver has no copy on the host.
   [[nodiscard]] bool barred(std::int32_t region) const {
     const std::int32_t driver = problem_.regions[region].driver;
     return driver != PlacementProblem::kNoDriver && !(*on_host_)[driver];
   }
 
   struct State {
-    double below = 0;   ///< the cheapest for all children
-    bool here = false;  ///< the transfer stands here, because a use needs it or because that is cheapest
+    double below = 0;   ///< cost of the cheapest transfers in the child regions
+    bool here = false;  ///< whether a transfer stands in this region, because a use needs it or because that is cheapest
   };
 
   double choose(std::int32_t v, bool to_accelerator, double seconds, std::vector<PlannedTransfer>& transfers) {
-    // Products of frequencies carry rounding errors; a tie up to these is a tie, and goes to the outermost region.
+    // Products of frequencies have rounding errors. Costs that are equal within these are a tie, which the outermost region wins.
     constexpr double kTie = 1 + 1e-12;
     const auto& slots = span_.slots();
     double total = 0;
     for (std::size_t s = slots.size(); s-- > 0;) {
       const double here = problem_.regions[slots[s].region].frequency * seconds;
       State& state = states_[s];
-      if (s > 0 && barred(slots[s].region)) {  // nothing stands below either: what is needed is there before
+      if (s > 0 && barred(slots[s].region)) {  // no transfer may stand in its descendants either: the parent must have the value
         states_[slots[s].parent].here |= std::exchange(state.here, false);
         continue;
       }
@@ -97,7 +98,7 @@ class TransferTree {
   std::vector<std::uint8_t> served_;
 };
 
-/// Whether all members of a saving are where it is had; `at` says which number of each node stands for it in the sides.
+/// Whether all members of a saving are placed such that it applies; `at` maps a node to its index in the sides.
 template <class At>
 bool together(const PlacementProblem::Saving& saving, const Side& here, const Side& there, At at) {
   const auto is_here = [&](std::int32_t node) { return here[at(node)] && !(saving.alone && there[at(node)]); };
@@ -128,7 +129,7 @@ Placement evaluate(const PlacementProblem& problem, const UsesByValue& uses, Sid
   return result;
 }
 
-/// The producers that each class of nodes reads, by class.
+/// The producers whose values each class of nodes reads, by class.
 struct ReadsByClass {
   std::vector<std::int32_t> start, producers;
   ReadsByClass(const PlacementProblem& problem, const Contraction& contraction)
@@ -142,7 +143,7 @@ struct ReadsByClass {
   }
 };
 
-/// Drops copies on `side` of classes that have one on `other` too, unless something that exists on `side` alone depends on them there.
+/// Drops copies on `side` of classes that also have one on `other`, unless a class that exists on `side` alone depends on them.
 void drop_unread(const ReadsByClass& reads, const Side& must_stay, Side& side, const Side& other) {
   Side live(side.size(), 0);
   std::vector<std::int32_t> reached;
@@ -162,7 +163,7 @@ void drop_unread(const ReadsByClass& reads, const Side& must_stay, Side& side, c
   side = std::move(live);
 }
 
-/// Marks the classes whose copies on `here` save something there: to drop one would cost more than it spares.
+/// Marks the classes whose copies on `here` take part in a saving: to drop such a copy could cost more than it saves.
 void mark_savers(const PlacementProblem& problem, const Contraction& contraction, const Side& here, const Side& there, bool on_host,
                  Side& marked) {
   const auto class_of = [&](std::int32_t node) { return contraction.class_of[node]; };
@@ -173,7 +174,7 @@ void mark_savers(const PlacementProblem& problem, const Contraction& contraction
   }
 }
 
-/// The accelerator first, so that of two copies that nothing reads the one on the host stays.
+/// Drops unread copies on the accelerator first, so that of two unread copies the one on the host stays.
 void drop_unread_replicas(const PlacementProblem& problem, const Contraction& contraction, Side& host, Side& accelerator) {
   bool any = false;
   for (std::size_t i = 0; i < host.size(); ++i) any |= host[i] && accelerator[i];
@@ -188,7 +189,7 @@ void drop_unread_replicas(const PlacementProblem& problem, const Contraction& co
   drop_unread(reads, must_stay, host, accelerator);
 }
 
-/// Placement comes from the variables of the classes alone; auxiliary vertices are not read.
+/// Reads the sides from the variables of the classes alone; auxiliary vertices are ignored.
 void read_sides(const PlacementVariables& network, const std::vector<bool>& source_side, Side& host, Side& accelerator) {
   auto on_source_side = [&](std::int32_t vertex) {
     return vertex >= 0 ? bool{source_side[vertex]} : vertex == PlacementVariables::kSource;
@@ -199,12 +200,12 @@ void read_sides(const PlacementVariables& network, const std::vector<bool>& sour
   }
 }
 
-/// What a solver says about the classes.
+/// A solver's answer, by class.
 struct Answer {
   Side host, accelerator;     ///< per class
-  std::int64_t value = 0;     ///< of the cut
-  double bound = 0;           ///< no cut within the capacity is cheaper
-  std::int64_t constant = 0;  ///< paid on top
+  std::int64_t value = 0;     ///< value of the cut
+  double bound = 0;           ///< lower bound on every cut within the capacity
+  std::int64_t constant = 0;  ///< cost in addition to the cut
 };
 
 Answer read(const PlacementVariables& variables, const std::vector<bool>& source_side, std::int64_t value, double bound) {
@@ -243,7 +244,7 @@ Result<Answer> cut(const PlacementProblem& problem, const Contraction& contracti
   return read(network, cut.source_side, cut.value, static_cast<double>(cut.value));
 }
 
-/// What neighbours save in all.
+/// Sum of all savings that apply in the placement, per run.
 double saved_seconds(const PlacementProblem& problem, const Placement& placement) {
   double saved = 0;
   for (const auto& saving : problem.savings) {
@@ -255,13 +256,14 @@ double saved_seconds(const PlacementProblem& problem, const Placement& placement
   return saved;
 }
 
-/// What is claimed is checked against the problem itself, always. Where savings leave little of the costs, the costs' own rounding counts.
+/// Checks in every build that the cost recomputed from the problem equals the claimed one. The tolerance includes the savings, since
+/// rounding is relative to the costs before they are subtracted.
 void certify(const PlacementProblem& problem, const CapacityScale& scale, const Answer& cut, Placement& placement) {
   const double claimed = scale.seconds(cut.value + cut.constant);
   const double rounding = 2 * scale.rounding() + 1e-9 * (placement.objective_seconds + saved_seconds(problem, placement));
   const bool exact = cut.bound >= static_cast<double>(cut.value);
-  // Under a capacity a copy that nothing reads may have been paid for and dropped since. And where the host does not come by everywhere,
-  // the cut is a bound: it knows nothing of that.
+  // Under a capacity, the cut may have paid for an unread copy that was dropped afterwards. With drivers, the cut is only a lower bound,
+  // since it does not know their rule.
   CLEAVE_CHECK((placement.objective_seconds <= claimed + rounding || has_drivers(problem)) &&
                    (!exact || placement.objective_seconds >= claimed - rounding),
                "the cut does not cost what its flow certifies");
@@ -271,7 +273,7 @@ void certify(const PlacementProblem& problem, const CapacityScale& scale, const 
   placement.gap = difference <= rounding ? 0 : difference / placement.objective_seconds;
 }
 
-/// Where pins decide everything, so that there is nothing to cut.
+/// The placement if pins decide every class, so that no cut is needed.
 std::optional<Placement> read_pins(const PlacementProblem& problem, const Contraction& contraction) {
   const auto is_pinned = [](const Contraction::Class& each) { return each.pin != Pin::none; };
   if (problem.accelerator_memory_bytes > 0 || !std::all_of(contraction.classes.begin(), contraction.classes.end(), is_pinned))

@@ -1,4 +1,4 @@
-// The rules of a well-formed PlacementProblem. The first broken one is reported by its path.
+// The rules of a well-formed PlacementProblem. The first violation is reported with its path.
 #include "partitioner/solver/problem.h"
 
 #include <cmath>
@@ -89,7 +89,7 @@ Status verify_uses(const Problem& problem) {
   return {};
 }
 
-/// No copy may ever cost less than nothing. Sums are forgiven their rounding.
+/// Checks that no copy costs less than zero after savings, within rounding.
 Status verify_savings(const Problem& problem) {
   std::vector<double> host(problem.savings.empty() ? 0 : problem.nodes.size()), accelerator(host.size());
   for (std::size_t i = 0; i < problem.savings.size(); ++i) {
@@ -113,7 +113,7 @@ Status verify_savings(const Problem& problem) {
   return {};
 }
 
-/// All that could ever be paid, so that no sum of a solver overflows.
+/// Bound on the cost of any placement, so that no sum of a solver overflows.
 double total_seconds(const Problem& problem) {
   double most = 0, total = 0;
   for (const auto& region : problem.regions) most += region.frequency;

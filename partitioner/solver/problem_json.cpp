@@ -1,4 +1,4 @@
-// Our own problem format, in and out. The order of regions is free in a file; cycles among them are found here.
+// Reads cleave's own problem format. Regions may be in any order in a file; cycles among them are found here.
 #include "partitioner/solver/problem_json.h"
 
 #include <cmath>
@@ -120,7 +120,7 @@ class ProblemReader : public JsonRecords {
     return {};
   }
 
-  /// Any numbers or texts may name groups.
+  /// A group is named by any number or text.
   std::string group(const JsonScalar& scalar, std::int32_t& group) {
     if (scalar.type == Type::null) return {};
     if (scalar.type == Type::text) {
@@ -168,7 +168,7 @@ Error in_region(std::size_t region, const std::string& what) {
   return {"regions[" + std::to_string(region) + "].parent " + what};
 }
 
-/// The regions in an order in which parents stand before their children, lowest index first among equals. An Error if they are no tree.
+/// The regions in an order in which parents precede their children, lowest index first among equals. An Error if they are no tree.
 Result<std::vector<std::int32_t>> tree_order(const std::vector<Problem::Region>& regions) {
   if (regions.empty()) return Error{"regions must hold at least the root"};
   const auto count = static_cast<std::int32_t>(regions.size());
@@ -221,7 +221,7 @@ Result<LoadedProblem> in_tree_order(Problem problem) {
     regions[r] = before[(*order)[r]];
     if (r > 0) regions[r].parent = now[regions[r].parent];
   }
-  auto renumber = [&](std::int32_t& region) {  // what is out of range stays so, for the message
+  auto renumber = [&](std::int32_t& region) {  // an index out of range is kept for the error message
     if (static_cast<std::size_t>(region) < now.size()) region = now[region];
   };
   for (auto& node : loaded.problem.nodes) renumber(node.region);
@@ -230,7 +230,7 @@ Result<LoadedProblem> in_tree_order(Problem problem) {
   return loaded;
 }
 
-/// What an InputFile gives, block by block; after a failure as if it ended there.
+/// The bytes of an InputFile, block by block. After a read failure the stream ends.
 class FileBuffer : public std::streambuf {
  public:
   explicit FileBuffer(InputFile& file) : file_(file), block_(1 << 16) {}
@@ -290,7 +290,7 @@ Result<LoadedProblem> load_problem(const std::string& path, ProblemFormat format
     std::function<void()> pause;
     if (progress && file->size()) pause = [&] { progress(static_cast<double>(file->position()) / static_cast<double>(*file->size())); };
     Result<LoadedProblem> loaded = read(in, format, pause);
-    if (buffer.failure()) return *buffer.failure();  // and not what the text lacks from there on
+    if (buffer.failure()) return *buffer.failure();  // instead of the parse error that the missing rest causes
     if (!loaded) return Error{path + ": " + loaded.error().message};
     return loaded;
   });

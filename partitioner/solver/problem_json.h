@@ -1,4 +1,4 @@
-// `cleave plan`: placement problems from JSON files, and placements as JSON (the fields are those of docs/placement.md). Large files are
+// Placement problems from JSON files and placements as JSON, for `cleave plan`. docs/placement.md lists the fields. Large files are
 // streamed.
 #pragma once
 
@@ -15,15 +15,16 @@ namespace cleave::planner {
 
 enum class ProblemFormat : std::uint8_t {
   cleave,
-  device_placement,  ///< workloads of Tarnawski et al. 2020: numbers are seconds as they stand
+  device_placement,  ///< workloads of Tarnawski et al. 2020; their numbers are read as seconds
 };
 
 struct LoadedProblem {
   PlacementProblem problem;
-  std::vector<std::int32_t> region_in_file;  ///< a file may list regions in any order, the problem holds parents first
+  /// Per region: its index in the file, which may list regions in any order; the problem holds parents first.
+  std::vector<std::int32_t> region_in_file;
 };
 
-/// Called now and then with the fraction read so far.
+/// Called from time to time with the fraction read so far.
 using ReadProgress = std::function<void(double)>;
 
 /// The problem is verified. Errors name the offending path, as in `nodes[3].host_seconds`.

@@ -13,7 +13,7 @@ void append(std::string& out, double number) {
   out.append(buffer, end);
 }
 
-/// `"key": number`, behind a comma or an opening brace.
+/// Appends `"key": number`, after a comma unless an opening brace precedes.
 template <class Number>
 void field(std::string& out, const char* key, Number number) {
   out += out.back() == '{' ? "\"" : ", \"";

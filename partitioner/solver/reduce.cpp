@@ -1,8 +1,7 @@
-// Each class has its two vertices of the network in mind, x (on the host) and y (not on the accelerator), with four sums each: what
-// certainly comes from the source, what certainly goes to the sink, and bounds on all that can flow in and out. Where the certain inflow
-// can fill every way out, the class belongs to the source; where the certain outflow exceeds every way in, to the sink. A decision makes
-// flows of the neighbours certain, or impossible, and so on until nothing moves. Sums of a pair of vertices are compared as the one-way arc
-// from y to x allows.
+// Each class stands for its two vertices of the network, x (on the host) and y (not on the accelerator). Each vertex has four sums: the
+// certain flow from the source, the certain flow to the sink, and bounds on all flow in and out. If the certain inflow can fill every arc
+// out, the class belongs to the source; if the certain outflow exceeds every arc in, to the sink. A decision makes flows of neighbors
+// certain or impossible, until no further decision follows. The sums of x and y are compared as the one-way arc from y to x allows.
 #include "partitioner/solver/reduce.h"
 
 #include <algorithm>
@@ -42,26 +41,26 @@ class Reducer {
  private:
   struct Flow {
     std::int64_t source = 0, sink = 0;  ///< certain
-    __int128 in = 0, out = 0;           ///< bounds, the certain ones included; repeated uses may count repeatedly
+    __int128 in = 0, out = 0;           ///< bounds, certain flow included; repeated uses may count several times
   };
   struct Sums {
     Flow x, y;
   };
-  /// One direction of a value.
+  /// The transfers of a value in one direction.
   struct Moves {
-    std::int64_t most = 0;     ///< bound on what moving it can cost
-    std::int64_t certain = 0;  ///< is paid if the producer is not on that side
-    std::int32_t open = 0;     ///< uses that may yet need it there
+    std::int64_t most = 0;     ///< bound on their cost
+    std::int64_t certain = 0;  ///< cost that is certain if the producer is not on that side
+    std::int32_t open = 0;     ///< undecided uses that may need the value there
   };
   struct ValueState {
     Moves to_accelerator, to_host;
-    bool single = false;  ///< one use only
+    bool single = false;  ///< whether the value has only one use
   };
 
-  /// What neighbours save on one side.
+  /// A saving on one side.
   struct SavedThere {
-    std::int64_t saved = 0;  ///< 0: surely not to be had
-    std::int32_t open = 0;   ///< classes that are not decided
+    std::int64_t saved = 0;  ///< 0: it certainly does not apply
+    std::int32_t open = 0;   ///< members that are undecided classes
   };
   struct SavingState {
     SavedThere host, accelerator;
@@ -81,7 +80,7 @@ class Reducer {
   void member_decided(std::int32_t saving, std::int32_t member, bool on_host);
 
   [[nodiscard]] std::int32_t class_of(std::int32_t node) const { return contraction_.class_of[node]; }
-  /// What the transfer for one use costs at most: in the cheapest region on the way.
+  /// Bound on the cost of a transfer for one use: its cost in the cheapest region on the path.
   [[nodiscard]] std::int64_t capacity(const PlacementProblem::Use& use, bool to_accelerator) const {
     const auto& value = problem_.values[use.value];
     double frequency = problem_.regions[value.region].frequency;
@@ -102,7 +101,7 @@ class Reducer {
   std::vector<SavingState> savings_;
   std::vector<std::int32_t> first_member_, members_;       ///< classes of each saving, each once
   std::vector<std::int32_t> first_saving_, saving_order_;  ///< of each class
-  std::vector<std::uint8_t> decided_;                      ///< classes whose decision the savings know
+  std::vector<std::uint8_t> decided_;                      ///< classes whose decision the savings have been told
   std::vector<std::int32_t> pending_;
 };
 
@@ -142,7 +141,7 @@ void Reducer::add_executions() {
   }
 }
 
-/// Bounds as if every transfer were possible; decisions take back what is not.
+/// Adds bounds as if every transfer were possible; later decisions subtract those that are not.
 void Reducer::add_transfers() {
   for (std::size_t v = 0; v < problem_.values.size(); ++v) {
     const std::int32_t producer = class_of(problem_.values[v].node);
@@ -169,8 +168,8 @@ void Reducer::add_transfers() {
   }
 }
 
-/// Bounds as if every saving were possible. What all members of a saving must do is done by x on the host and by y on the accelerator; who
-/// must not be on the other side either says so by the other's variable, and with it that he is here.
+/// Adds bounds as if every saving were possible. A member's side is expressed by x for a saving on the host and by y for one on the
+/// accelerator. If a member must also have no copy on the other side, the other variable expresses both conditions.
 void Reducer::add_savings() {
   if (problem_.savings.empty()) return;
   decided_.assign(sums_.size(), 0);
@@ -217,7 +216,7 @@ void Reducer::drop_useless_replicas() {
   for (std::size_t c = 0; c < sums_.size(); ++c) {
     Contraction::Class& group = contraction_.classes[c];
     if (!group.replicable || group.keep_accelerator_copy) continue;
-    // On equal cost the canonical cut has no accelerator copy, but would have the host copy (until it is dropped as unread).
+    // At equal cost the canonical cut has no accelerator copy, but it has the host copy (until that is dropped as unread).
     if (sums_[c].y.source >= sums_[c].y.out || sums_[c].x.sink > sums_[c].x.in) group.replicable = false;
   }
 }
@@ -254,7 +253,7 @@ void Reducer::cascade() {
   }
 }
 
-/// The consumers need not fetch the value on that side; on the other they certainly must, if there is nobody to share the cost.
+/// Consumers on the producer's side need no transfer. Those on the other side certainly need one, if no other use shares its cost.
 void Reducer::producer_decided(std::int32_t v, bool on_host) {
   const std::int32_t producer = class_of(problem_.values[v].node);
   for (std::int32_t i = uses_.start[v]; i < uses_.start[v + 1]; ++i) {
@@ -273,7 +272,7 @@ void Reducer::producer_decided(std::int32_t v, bool on_host) {
   }
 }
 
-/// The producer must send the value to that side if it is not there; and one use less may want it on the other.
+/// If the producer is not on the consumer's side it must send the value there. On the other side one use less may need it.
 void Reducer::consumer_decided(const PlacementProblem::Use& use, bool on_host) {
   const std::int32_t producer = class_of(problem_.values[use.value].node);
   ValueState& state = values_[use.value];
@@ -287,7 +286,7 @@ void Reducer::consumer_decided(const PlacementProblem::Use& use, bool on_host) {
   consider(producer);
 }
 
-/// On the other side the saving is lost. On this one it is certain once one member alone is left to join.
+/// The saving is lost on the other side. On this side its loss is certain if the last undecided member goes to the other side.
 void Reducer::member_decided(std::int32_t saving, std::int32_t member, bool on_host) {
   SavingState& state = savings_[saving];
   SavedThere& lost = on_host ? state.accelerator : state.host;

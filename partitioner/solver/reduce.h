@@ -1,5 +1,5 @@
-// Second step of the solver: decides what no cut can decide otherwise, before any network exists. Exact, and neutral to ties: the canonical
-// minimum cut of what is left is that of the whole.
+// reduce(): the second step of the solver. Decides, before any network exists, the classes whose side in the canonical minimum cut follows
+// from bounds on their flow. Exact, also for ties: the canonical minimum cut of the rest is that of the whole problem.
 #pragma once
 
 #include "partitioner/solver/contract.h"
@@ -11,11 +11,11 @@ namespace cleave::planner {
 
 struct Reductions {
   bool to_host = true;
-  bool to_accelerator = true;  ///< not under a memory capacity, whose price may yet drive anything away
+  bool to_accelerator = true;  ///< false under a memory capacity, whose price may drive any class away from the accelerator
 };
 
-/// Takes the second copy from classes for which computing twice costs at least what it saves, and pins classes whose own preference exceeds
-/// all of their transfers (to the host on a tie, to the accelerator only strictly), in a cascade.
+/// Forbids replication of classes for which computing twice costs at least what it saves, and pins classes whose own preference exceeds all
+/// of their transfers (to the host also on a tie, to the accelerator only if strictly greater). Each decision may cause further ones.
 void reduce(const PlacementProblem& problem, const UsesByValue& uses, const CapacityScale& scale, const Reductions& which,
             Contraction& contraction);
 

@@ -1,4 +1,4 @@
-// Preorder intervals, uses by value, and the span of regions of one value.
+// Preorder intervals of regions, uses ordered by value, and the region span of one value.
 #include "partitioner/solver/region_tree.h"
 
 namespace cleave::planner {
@@ -7,7 +7,7 @@ RegionTree::RegionTree(const std::vector<PlacementProblem::Region>& regions) : f
   const auto count = static_cast<std::int32_t>(regions.size());
   for (std::int32_t r = count - 1; r > 0; --r) size_[regions[r].parent] += size_[r];
   std::vector<std::int32_t> next(regions.size(), 1);
-  for (std::int32_t r = 1; r < count; ++r) {  // a parent stands before its children
+  for (std::int32_t r = 1; r < count; ++r) {  // parents precede their children
     first_[r] = next[regions[r].parent];
     next[regions[r].parent] += size_[r];
     next[r] = first_[r] + 1;

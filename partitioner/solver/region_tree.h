@@ -1,5 +1,5 @@
-// Questions about the tree of regions that every step asks: who lies below whom (in constant time), and which regions lie between the place
-// where a value lives and its uses. Knows regions only.
+// RegionTree, UsesByValue, RegionSpan: queries on the region tree that every step of the solver needs: whether a region is inside another
+// (in constant time), and which regions are between a value's own region and those of its uses.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace cleave::planner {
 
-/// Answers "does `inner` lie at or below `outer`" from preorder intervals.
+/// Tells by preorder intervals whether region `inner` is `outer` or a descendant of it.
 class RegionTree {
  public:
   explicit RegionTree(const std::vector<PlacementProblem::Region>& regions);
@@ -27,18 +27,18 @@ struct UsesByValue {
   explicit UsesByValue(const PlacementProblem& problem);
 };
 
-/// The part of the region tree between one region (slot 0) and some regions below it, rebuilt for one value after the other without
-/// allocation. Parents have smaller slots than their children.
+/// The part of the region tree between one region (slot 0) and some of its descendants, rebuilt for each value in turn without allocation.
+/// Parents have smaller slots than their children.
 class RegionSpan {
  public:
   struct Slot {
     std::int32_t region = 0;
-    std::int32_t parent = 0;  ///< a slot; of slot 0: itself
+    std::int32_t parent = 0;  ///< index of the parent's slot; slot 0 is its own parent
   };
   explicit RegionSpan(const std::vector<PlacementProblem::Region>& regions)
       : regions_(regions), stamp_(regions.size()), slot_(regions.size()) {}
   void restart(std::int32_t top);
-  /// The slot of `region`, which lies at or below the top; adds what is missing on the way up.
+  /// The slot of `region`, which is the top or a descendant of it. Adds missing slots on the path up to the top.
   std::int32_t add(std::int32_t region);
   [[nodiscard]] const std::vector<Slot>& slots() const { return slots_; }
 

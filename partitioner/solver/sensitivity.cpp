@@ -1,7 +1,7 @@
-// A placement costs a constant plus a slope times the factor by which one part of all transfers, or what executions on the accelerator
-// take, grows: where its transfers stand depends on frequencies alone. So the optimum is the lower envelope of lines, and a placement is
-// optimal exactly on one interval. Its ends are found from outside (Newton): the line of the optimum at a point crosses that of the
-// placement at the next, until the two cost the same there.
+// The cost of a placement is linear in the factor on one part of all transfers, or on accelerator executions, since the regions of its
+// transfers depend on frequencies alone. So the optimum is the lower envelope of lines, and a placement is optimal on exactly one interval.
+// Its ends are found from outside by Newton's method: the line of the optimum at one point intersects that of the placement at the next
+// point, until both cost the same there.
 #include "partitioner/solver/sensitivity.h"
 
 #include <algorithm>
@@ -11,9 +11,9 @@
 namespace cleave::planner {
 namespace {
 
-constexpr double kTie = 1e-12;  ///< relative; what differs less is the same but for rounding
+constexpr double kTie = 1e-12;  ///< relative; smaller differences are rounding
 
-/// Cost by the factor.
+/// Cost as a function of the factor.
 struct Line {
   double constant = 0, slope = 0;
   [[nodiscard]] double at(double factor) const { return constant + slope * factor; }
@@ -29,7 +29,7 @@ class Family {
   Family(const PlacementProblem& problem, const LinkLatency& latency, Varied varied)
       : problem_(problem), latency_(latency), varied_(varied) {}
 
-  /// With the varied parts times `factor`; the rest (executions, fixed parts) times `rest`.
+  /// The problem with the varied parts times `factor` and the rest (executions, fixed parts) times `rest`.
   [[nodiscard]] PlacementProblem at(double factor, double rest) const {
     PlacementProblem result = problem_;
     const double accelerator = varied_ == Varied::speed ? factor : rest;
@@ -79,11 +79,11 @@ class Family {
   Varied varied_;
 };
 
-/// The end of the interval on the way from `start`, where `better` is cheaper than `line`, to 1.
+/// The end of the interval between `start`, where `better` is cheaper than `line`, and 1.
 Result<double> end_between(const Family& family, const Line& line, Line better, double start) {
   for (double factor = start;;) {
     const double crossing = (better.constant - line.constant) / (line.slope - better.slope);
-    // Each crossing lies nearer to 1 than the last, but for rounding.
+    // Each intersection is nearer to 1 than the last, except for rounding.
     const bool nearer = factor > 1 ? crossing < factor : crossing > factor;
     if (!nearer) return factor;
     factor = factor > 1 ? std::max(crossing, 1.0) : std::min(crossing, 1.0);
@@ -106,7 +106,7 @@ Result<Multiples> interval(const Family& family, const Placement& placement) {
     if (!low) return low.error();
     result.low = *low;
   }
-  // Far out the slope alone decides.
+  // At very large factors the slope alone decides.
   const Result<Placement> flattest = solve(family.at(1, 0));
   if (!flattest) return flattest.error();
   const Line flat = family.line(*flattest);
@@ -136,7 +136,7 @@ Result<Sensitivity> sensitivity(const PlacementProblem& problem, const Placement
   if (!start) return start.error();
   const Result<Multiples> work = interval(Family(problem, latency, Varied::speed), placement);
   if (!work) return work.error();
-  // Seconds grow as bandwidth and speed shrink.
+  // Costs grow as bandwidth and speed shrink, hence the reciprocals.
   return Sensitivity{{1 / size->high, 1 / size->low}, *start, {1 / work->high, 1 / work->low}};
 }
 

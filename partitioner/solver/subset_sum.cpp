@@ -1,5 +1,5 @@
-// The reachable sums, heaviest weights first and equal ones in pieces of many, as a sorted list. When it grows too long the rest counts as
-// divisible.
+// Keeps the reachable sums as a sorted list; adds the heaviest weights first, and equal weights in pieces of several. If the list grows too
+// long, the remaining weights are treated as divisible.
 #include "partitioner/solver/subset_sum.h"
 
 #include <algorithm>
@@ -10,7 +10,7 @@ namespace cleave::planner {
 
 namespace {
 
-/// Of m equal weights: pieces of 1, 2, 4, ... of them and of what is left, whose sums are those of the m. Heaviest weights first.
+/// Replaces m equal weights by pieces of 1, 2, 4, ... of them and of the remainder, which have the same sums. Heaviest weights first.
 std::vector<double> pieces(const std::vector<double>& sorted) {
   std::vector<double> result;
   for (std::size_t i = 0; i < sorted.size();) {

@@ -1,4 +1,4 @@
-// How much of a capacity can be used at all, when what is put there comes in given pieces.
+// largest_sum_within(): how much of a capacity indivisible weights can use at most.
 #pragma once
 
 #include <vector>
@@ -6,7 +6,7 @@
 namespace cleave::planner {
 
 /// An upper bound, at most `capacity`, on the sums of subsets of `weights` that do not pass `capacity`; exact where few different sums
-/// exist. Many small weights count as if they could be divided.
+/// exist. Many small weights are treated as divisible.
 double largest_sum_within(std::vector<double> weights, double capacity);
 
 }  // namespace cleave::planner
