@@ -9,13 +9,14 @@
 namespace cleave::models {
 namespace {
 
-/// A size in bytes without its unit, which is left in `factor`; nothing if that is no unit of bytes.
+/// The number of a size in bytes; its unit is stored in `factor`. Nothing if the unit is not one of bytes.
 std::optional<YamlNode> without_unit(const YamlNode& node, double& factor, Errors& errors) {
   YamlNode number = node;
   if (!node.scalar() || node.style != YamlNode::Style::plain || node.many_lines) return number;
   const auto split = split_unit(node.text);
   const auto is_letter = [](unsigned char c) { return std::isalpha(c) != 0; };
-  if (!split || split->unit.empty() || !std::all_of(split->unit.begin(), split->unit.end(), is_letter)) return number;  // an expression
+  if (!split || split->unit.empty() || !std::all_of(split->unit.begin(), split->unit.end(), is_letter))
+    return number;  // an expression, not a number with a unit
   const std::size_t unit_begin = node.span.begin + static_cast<std::size_t>(split->unit.data() - node.text.data());
   const auto bytes = byte_unit(split->unit);
   if (!bytes) {
@@ -29,7 +30,7 @@ std::optional<YamlNode> without_unit(const YamlNode& node, double& factor, Error
   return number;
 }
 
-/// `20%` as 0.2.
+/// Reads a percentage: `20%` gives 0.2.
 std::optional<double> read_part(const YamlNode& node, Evaluator& evaluator) {
   const auto refuse = [&](const std::string& found) {
     evaluator.fail(DiagnosticKind::value, node.span, found + "; `prediction_error` is a percentage above 0, as in `20%`");

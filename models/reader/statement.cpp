@@ -12,9 +12,9 @@ namespace {
 
 using Type = Statement::Kind;
 
-/// The keys that may stand beside the one that makes a statement what it is.
+/// A kind of statement, and the keys allowed beside its head.
 struct Form {
-  std::string_view head;  ///< empty: a name that is bound
+  std::string_view head;  ///< empty: a bound name
   Type kind;
   std::vector<std::string> keys;
 };
@@ -85,7 +85,8 @@ class StatementParser {
     return statement;
   }
 
-  /// Stands for a statement that was reported: binds nothing known to the names that it would have bound, so that nobody misses them.
+  /// A placeholder for a statement that was reported: binds the names that it would have bound to unknown values, so that their uses are
+  /// not reported.
   Statement wrong(const YamlNode& node) {
     Statement statement;
     statement.kind = Type::bind;
