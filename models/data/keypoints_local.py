@@ -1,4 +1,4 @@
-"""keypoints.py without its wait for the host: a point is a local maximum, and no list of all points is sorted (docs/guide/onnx.md).
+"""keypoints.py without its wait for the host: a point is what is strongest around it, and no list of all points is sorted (docs/guide/onnx.md).
 
     python3 models/data/keypoints_local.py  # writes models/data/keypoints_local.onnx
 """

@@ -77,7 +77,7 @@ class Call : public Composer {
   /// The first attribute of the node that was neither read nor ignored.
   [[nodiscard]] std::optional<std::string_view> unread() const;
 
-  // --- what is known while the file is read ----------------------------------------------------------------------------------------
+  // --- values known while the file is read ----------------------------------------------------------------------------------------
   /// The operand's value, if it follows from constants, shapes and frozen inputs alone.
   [[nodiscard]] std::optional<Array> known(std::size_t i) const;
   [[nodiscard]] std::optional<Array> known(const Value& value) const;  ///< the same for any value

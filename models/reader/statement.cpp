@@ -80,7 +80,7 @@ class StatementParser {
     statement.expression = parse_expression(node, errors_, "a statement");
     const std::size_t end = statement.expression ? std::string::npos : node.text.find_first_of("=:+-*/([");
     if (end == std::string::npos || (node.text[end] != ':' && node.text.find('=', end) == std::string::npos)) return statement;
-    statement.kind = Type::bind;  // `x = 1` and `"x: 1"` are mistakes, but what comes later may rely on `x`
+    statement.kind = Type::bind;  // `x = 1` and `"x: 1"` are mistakes, but later statements may rely on `x`
     add_names(std::string_view(node.text).substr(0, end), node.span, statement.names);
     return statement;
   }
