@@ -28,7 +28,7 @@ class Keypoints(torch.nn.Module):
 
 
 def export(model, path):
-    """Exports the model with relative paths of its sources, so that messages name them alike on every machine."""
+    """With the paths of its sources as seen from here, so that messages name them so on every machine."""
     size = {2: torch.export.Dim("height", min=16), 3: torch.export.Dim("width", min=16)}
     program = torch.onnx.export(model.eval(), (torch.rand(1, 1, 64, 96),), dynamo=True, input_names=["image"], output_names=["description"],
                                 dynamic_shapes=(size,), verbose=False)
