@@ -128,7 +128,7 @@ Values deform_conv(Call& c) {
 
 // --- columns to images -------------------------------------------------------------------------------------------------------------------
 
-/// One axis of the image that consists of overlapping blocks.
+/// One axis of the image that Col2Im assembles from overlapping blocks.
 struct GroupBlocks {
   std::int64_t extent, kernel, stride, dilation, before, count;
   [[nodiscard]] std::int64_t place(std::int64_t window, std::int64_t tap) const { return window * stride - before + tap * dilation; }

@@ -93,7 +93,7 @@ Values tensor_scatter(Call& c) {
 
 // --- CausalConvWithState -----------------------------------------------------------------------------------------------------------------
 
-/// A depthwise convolution over the sequence and what precedes it: the end of the previous call's input, or zeros.
+/// A depthwise convolution over the sequence, preceded by the end of the previous call's input or by zeros.
 Values causal_conv(Call& c) {
   const std::string activation = c.text("activation", "none");
   if (activation != "none" && activation != "silu" && activation != "swish")

@@ -20,8 +20,7 @@ Part permuted(Call& c, const Part& x, const std::vector<std::int64_t>& order);
 Part moved_axis(Call& c, const Part& x, int from, int to);
 std::int64_t extent_product(const Shape& shape, std::size_t from, std::size_t to);
 
-inline constexpr std::string_view kResultShape =
-    "the shape of its result";  ///< the purpose of an operand that gives the shape, in messages
+inline constexpr std::string_view kResultShape = "the shape of its result";  ///< the purpose of a shape operand, in messages
 
 // Results whose size depends on data: arrays of the largest possible size, with the valid extent of one axis.
 

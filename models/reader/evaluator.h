@@ -22,7 +22,7 @@ using Operands = std::vector<Operand>;
 struct Argument {
   Operand operand;
   std::optional<std::vector<std::string>> members;
-  Operands operands;  ///< of the members
+  Operands operands;  ///< one for each member
 };
 using HostFunctions = std::map<std::string, std::shared_ptr<const HostFunction>, std::less<>>;
 

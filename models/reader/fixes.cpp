@@ -145,8 +145,7 @@ class FixWriter {
     if (named_in("outputs", name) || named_in("resident", name) || returned(name)) return std::nullopt;
     if (read_.contains(name)) return std::nullopt;
     const auto lines = editor_.lines_of_item(*site.item);
-    if (!lines || source_.at({lines->begin, lines->end}).find('#') != std::string_view::npos)
-      return std::nullopt;  // a comment would be removed too
+    if (!lines || source_.at({lines->begin, lines->end}).find('#') != std::string_view::npos) return std::nullopt;  // a comment would go
     replacements_.push_back({without_lines(*lines), ""});
     hash_.add("remove");
     hash_.add(site.path);

@@ -15,8 +15,7 @@ std::optional<YamlNode> without_unit(const YamlNode& node, double& factor, Error
   if (!node.scalar() || node.style != YamlNode::Style::plain || node.many_lines) return number;
   const auto split = split_unit(node.text);
   const auto is_letter = [](unsigned char c) { return std::isalpha(c) != 0; };
-  if (!split || split->unit.empty() || !std::all_of(split->unit.begin(), split->unit.end(), is_letter))
-    return number;  // an expression, not a number with a unit
+  if (!split || split->unit.empty() || !std::all_of(split->unit.begin(), split->unit.end(), is_letter)) return number;  // an expression
   const std::size_t unit_begin = node.span.begin + static_cast<std::size_t>(split->unit.data() - node.text.data());
   const auto bytes = byte_unit(split->unit);
   if (!bytes) {

@@ -210,8 +210,7 @@ void read_sections(const YamlNode& root, const ModelOptions& options, Tracer& tr
   for (const char* key : {"functions", "host_functions"}) {
     const YamlNode* node = section(key);
     if (!node) continue;
-    for (const YamlEntry& entry : node->entries)
-      evaluator.unreadable.insert(entry.key.text);  // functions that can be read are found before this set is asked
+    for (const YamlEntry& entry : node->entries) evaluator.unreadable.insert(entry.key.text);  // readable functions are found first
     remark_own_names(*node, key == std::string_view("functions") ? "function" : "host function", errors);
   }
   for (const auto& [name, function] : functions) {

@@ -18,13 +18,12 @@ struct Member {
 struct Statement {
   enum class Kind : std::uint8_t { bind, group, effect, for_loop, while_loop, branch };
   Kind kind = Kind::effect;
-  Span span;                ///< its first key, or its expression
-  std::vector<Name> names;  ///< bind, group: the bound names; for: the counter
-  std::optional<Expression>
-      expression;  ///< the bound value or the effect; for loops and branches: count, condition, predicate. Nothing after an error
-  std::optional<Expression> until;     ///< for
-  std::optional<Expression> expected;  ///< loops: `expect`; branch: `probability`
-  std::vector<Member> members;         ///< group
+  Span span;                             ///< its first key, or its expression
+  std::vector<Name> names;               ///< bind, group: the bound names; for: the counter
+  std::optional<Expression> expression;  ///< bound value, effect, count, condition or predicate. Nothing after an error
+  std::optional<Expression> until;       ///< for
+  std::optional<Expression> expected;    ///< loops: `expect`; branch: `probability`
+  std::vector<Member> members;           ///< group
   bool has_until = false, has_else = false;
   bool is_else_if = false;  ///< the only statement of an `else` that was written as `elif`
   std::vector<Statement> body, otherwise;

@@ -12,9 +12,8 @@ namespace cleave::bench {
 /// Bounds for one run.
 struct DeviceBounds {
   double link_bytes_to_accelerator = 0, link_bytes_to_host = 0;
-  double flops = 0;  ///< on the accelerator
-  double memory_bytes =
-      0;  ///< traffic of the accelerator's memory: arrays too large for its caches, read and written once by fused kernels
+  double flops = 0;         ///< on the accelerator
+  double memory_bytes = 0;  ///< accelerator memory traffic: arrays too large for caches, read and written once by fused kernels
   double link_seconds = 0, compute_seconds = 0, memory_seconds = 0;
 
   /// The part of the sums above that belongs to one cost class. A fused kernel's memory traffic belongs to the class of its last operation.

@@ -103,8 +103,7 @@ double StubStreams::processor_seconds() const {
 
 double processor_seconds_of(int thread) {
   timespec time{};
-  const auto clock =
-      static_cast<clockid_t>((~static_cast<unsigned>(thread) << 3) | 6);  // the clock of one thread, as in clock_getcpuclockid(3)
+  const auto clock = static_cast<clockid_t>((~static_cast<unsigned>(thread) << 3) | 6);  // clock_getcpuclockid(3), of a thread
   if (clock_gettime(clock, &time) != 0) return 0;
   return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }

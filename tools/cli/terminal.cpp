@@ -86,8 +86,7 @@ std::string ProgressText::at(Clock::time_point now, const std::optional<RunProgr
 ProgressWatch::ProgressWatch(StatusLine& line, const RunProgress& progress, std::int64_t runs, bool on)
     : line_(line), progress_(progress), runs_(runs) {
   if (!line_.on() || !on) return;
-  if (Result<Thread> started = Thread::start([this] { watch(); }); started)
-    thread_ = *std::move(started);  // without a thread, nothing is shown
+  if (Result<Thread> started = Thread::start([this] { watch(); }); started) thread_ = *std::move(started);  // else nothing is shown
 }
 
 void ProgressWatch::end() {
@@ -114,8 +113,7 @@ void ProgressWatch::show() {
   for (auto pause = kSilence / 2; !over_.wait_for(lock, pause, [&] { return done_; }); pause = kBetween) {
     const auto now = ProgressText::Clock::now();
     const std::int64_t run = run_.load(std::memory_order_relaxed) + 1;
-    const std::string shown =
-        text.at(now, progress_.step());  // also before anything is shown, since the rate is counted from the first poll
+    const std::string shown = text.at(now, progress_.step());  // also before it is shown: the rate counts from the first poll
     const std::string prefix = runs_ > 1 ? "run " + std::to_string(run) + " of " + std::to_string(runs_) + ", " : "";
     if (now - text.start() >= kSilence) line_.show(prefix + shown);
   }
