@@ -1,4 +1,4 @@
-// What a reader gives for a model that cannot be used: a graph with nothing but its mistakes. Internal to the readers.
+// The graph that a reader returns for an unusable model: it holds only diagnostics. Internal to the readers.
 #pragma once
 
 #include <string>
@@ -7,11 +7,11 @@
 
 namespace cleave::models {
 
-/// In source order, each once, and no more of them than anybody reads.
+/// A graph with `diagnostics`: in source order, without duplicates, at most 20; a note counts those left out.
 Graph failed(const std::string& file, Diagnostics diagnostics);
-/// With the one mistake that the machine has no more memory.
+/// A graph whose one diagnostic says that the machine is out of memory.
 Graph without_memory(const std::string& file);
-/// With the one mistake that the file cannot be read.
+/// A graph whose one diagnostic says that the file cannot be read.
 Graph unreadable(const std::string& file, const Error& error);
 
 }  // namespace cleave::models

@@ -1,4 +1,4 @@
-// Advice of diagnostics as edits of a YAML model's text (models/reader/fixes.cpp), and the edited text.
+// Turns the advice of diagnostics into edits of a YAML model's text (models/reader/fixes.cpp), and applies edits to a text.
 #pragma once
 
 #include <string>
@@ -9,18 +9,18 @@
 
 namespace cleave {
 
-/// The edits that advice comes to in the YAML model `file`, whose text is `text`. What no edit of this text alone can do gives none: advice
-/// at other files, at several places of this one, or in a function that is called at several.
+/// The edits that carry out `advice` in the YAML model `file`, whose text is `text`. Advice gives no edit where editing this text alone is
+/// not enough: where it concerns another file, several places of this file, or a function with several calls.
 std::vector<Fix> find_fixes(const std::vector<Advice>& advice, std::string_view text, const std::string& file);
 
-/// Whether the model at `path` is read as YAML, so that there is text to edit: all but `.onnx` and `.graph` files.
+/// Whether the model at `path` is read as YAML and thus has a text to edit: true except for `.onnx` and `.graph` files.
 bool is_yaml_model(std::string_view path);
 
-/// The same for the model at `path`, whose text is `text`, or where that is null is read from there. No edits where the model is no YAML
-/// file, or its text cannot be read twice (a pipe).
+/// The same for the model at `path`. Its text is `text`; if `text` is null, it is read from `path`. No edits if the model is not a YAML
+/// file, or if its text cannot be read twice (a pipe).
 std::vector<Fix> find_model_fixes(const std::vector<Advice>& advice, const std::string& path, const std::string* text = nullptr);
 
-/// `text` with the edits made; every other byte stays as it is.
+/// `text` with `edits` applied; all other bytes stay unchanged.
 std::string edited(std::string_view text, const std::vector<TextEdit>& edits);
 
 }  // namespace cleave

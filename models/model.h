@@ -1,4 +1,5 @@
-// Models from files: YAML (models/reader) and ONNX (models/onnx) -> Graph. Mistakes come back as diagnostics at the user's line.
+// Readers of model files: YAML (models/reader) and ONNX (models/onnx) -> Graph. Mistakes in a model are returned as diagnostics at the
+// user's line.
 #pragma once
 
 #include <cstdint>
@@ -16,29 +17,29 @@
 
 namespace cleave {
 
-/// What of an ONNX model is pinned to the host after the example of ONNX Runtime 1.23 with CUDA.
+/// Nodes of an ONNX model to pin to the host, following the placement rules of ONNX Runtime 1.23 with CUDA.
 enum class OrtPins : std::uint8_t {
   none,
-  kernels,    ///< nodes that it has no CUDA kernel for: `--accelerator-ops ort-cuda-1.23`
+  kernels,    ///< nodes without a CUDA kernel in ONNX Runtime: `--accelerator-ops ort-cuda-1.23`
   placement,  ///< those, and nodes that compute shapes: `--placement onnxruntime`
 };
 
 /// `read_model("model.yaml", {.dims = {{"batch", 64}}})`
 struct ModelOptions {
-  std::map<std::string, std::int64_t> dims;  ///< sizes in place of the model's defaults, as `--dim batch=64`
+  std::map<std::string, std::int64_t> dims;  ///< sizes that replace the model's defaults, as `--dim batch=64`
 
   // For ONNX models only.
-  /// Folders beside the model's own whose files may be shown as the source that the model names, as `--source-root DIR`.
+  /// Folders, besides the model's own, from which files may be shown as source that the model names, as `--source-root DIR`.
   std::vector<std::string> source_roots = {};
-  /// Shapes of inputs, as `--shape x=1,3,?`; an extent that is not given stays as the model declares it.
+  /// Shapes of inputs, as `--shape x=1,3,?`; an extent that is left open here stays as the model declares it.
   std::map<std::string, std::vector<std::optional<std::int64_t>>> shapes;
-  /// Shapes of what inputs will be given: sizes that are open take theirs from here.
+  /// Shapes of the arrays that will be passed as inputs: open sizes of the model take these values.
   std::map<std::string, Shape> input_shapes;
-  /// Inputs that are the same in every run, as `--constant sizes=[1, 4]`: an Array, or a value as it is written there.
+  /// Inputs that have the same value in every run, as `--constant sizes=[1, 4]`: an Array, or a value in the command line's notation.
   std::map<std::string, std::variant<std::string, Array>> constants;
-  /// How large a result can become whose size depends on data, by node, as `--bound NODE=100`.
+  /// Upper bounds on result sizes that depend on data, by node, as `--bound NODE=100`.
   std::map<std::string, std::int64_t> bounds;
-  /// Operators that cleave does not know, taken as functions of the host that give what the file says: for plans, not for runs.
+  /// Unknown operators that are taken as host functions with the result types that the file declares: for plans, not for runs.
   std::set<std::string> assume_host;
   OrtPins pins = OrtPins::none;
 };
@@ -54,8 +55,8 @@ struct DeclaredInput {
   std::string name;
   std::string type;  ///< `f32[batch, 2]`: sizes that `dims` may change by their names, sizes that are open and have none as `?`
 };
-/// Those of a model file, for whoever has arrays of other sizes; none where they cannot be read. Says nothing about mistakes: read_model
-/// does.
+/// The declared inputs of a model file, for callers with arrays of other sizes; empty if they cannot be read. Reports no mistakes:
+/// read_model does.
 std::vector<DeclaredInput> declared_inputs(const std::string& path);
 
 /// A YAML model from text; relative paths in it are resolved against the folder of `file`.

@@ -1,4 +1,4 @@
-// The door of the readers: which of them reads a file.
+// The entry point of the readers: chooses the YAML or the ONNX reader by the file's extension.
 #include "graph/base/exceptions.h"
 #include "graph/base/file.h"
 #include "models/fixes.h"

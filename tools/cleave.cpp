@@ -1,4 +1,4 @@
-// The command line as a program of its own; tools/cli has all of it.
+// The executable of the command line, which is implemented in tools/cli.
 #include "tools/cli/command_line.h"
 
 int main(int argc, char** argv) {

@@ -1,4 +1,4 @@
-/* Host functions of the example models: what a program keeps on the host because it exists there only. */
+/* Host functions of the example models: code that exists only for the host, so that a program must run it there. */
 #include <cleave/host_function.h>
 
 #include <math.h>

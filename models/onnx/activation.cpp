@@ -1,4 +1,4 @@
-// Activation functions, and those along an axis: softmax and its like.
+// Lowerings of activation functions, including softmax and others along an axis.
 #include <functional>
 
 #include "models/onnx/broadcasting.h"
@@ -44,7 +44,7 @@ Values leaky_relu(Call& c) {
   return {c("where", {c("less", {x, 0}), times(c, x, c.number("alpha", 0.01F)), x})};
 }
 
-/// Before version 7 a slope of several elements lies along the channels.
+/// Before version 7, a slope of several elements is one for each channel.
 Values prelu(Call& c) {
   c.ignore({"consumed_inputs"});
   const Part& x = c[0];
@@ -118,7 +118,7 @@ Values swiglu(Call& c) {
   return {c.multiply(swish_of(c, c[0]), c[1])};
 }
 
-/// Since version 13 along one axis. Before, over all axes from one on, as one.
+/// Applies `function` along one axis. Before version 13, it applies to all axes from `axis` on, flattened to one.
 Values along_axes(Call& c, const std::function<Part(const Part& x, int axis)>& function) {
   const int rank = c[0].rank();
   const std::optional<int> axis = c.axis(c.integer("axis", c.version() >= 13 || rank < 2 ? -1 : 1), rank);

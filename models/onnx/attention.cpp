@@ -1,5 +1,4 @@
-// Attention: one operation of the vocabulary, unless a node asks for something between its products; and what stands around it in language
-// models: rotary embeddings and caches of keys and values.
+// Lowerings of Attention and FlexAttention: one operation of the vocabulary, unless the node requires something between its two products.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -15,7 +14,7 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 // --- products of heads -------------------------------------------------------------------------------------------------------------------
 
-/// Queries [batch, heads, length, depth], keys and values of as many heads or of fewer, which several heads of the queries share.
+/// Queries [batch, heads, length, depth], keys and values. Keys and values may have fewer heads, each shared by several query heads.
 struct Heads {
   Part query, key, value;
 
@@ -24,7 +23,7 @@ struct Heads {
   [[nodiscard]] double usual_scale() const { return 1 / std::sqrt(static_cast<double>(std::max<std::int64_t>(query.shape()[3], 1))); }
 };
 
-/// Heads that share a head of keys, one below the other as the rows of one matrix; and back.
+/// Stacks the query heads that share a key head as rows of one matrix; or the reverse. `heads`: the number of heads of the result.
 Part gathered(Call& c, const Part& x, std::int64_t heads) {
   const Shape shape = x.shape();
   return heads == 0 ? x : reshaped(c, x, {shape[0], heads, shape[1] * shape[2] / heads, shape[3]});
@@ -53,7 +52,7 @@ bool shapes_fit(Call& c, const Heads& of) {
 
 // --- Attention ---------------------------------------------------------------------------------------------------------------------------
 
-/// [batch, length, heads * depth] with the heads as an axis of their own, in front of the length.
+/// Splits [batch, length, heads * depth] into [batch, heads, length, depth].
 std::optional<Part> split_heads(Call& c, const Part& x, const char* attribute) {
   if (x.rank() != 3) return x;
   const std::int64_t heads = c.integer(attribute, 0);
@@ -66,14 +65,14 @@ std::optional<Part> split_heads(Call& c, const Part& x, const char* attribute) {
   return permuted(c, c.reshape(x, {shape[0], shape[1], heads, shape[2] / heads}), {0, 2, 1, 3});
 }
 
-/// What of the keys each query may see.
+/// Which keys each query may attend to.
 struct Sight {
-  bool causal = false;  ///< no key behind the query's own place, by the vocabulary's rule: the last query is at the last key
-  Part mask;            ///< bool, or added to the scores; poison: none
+  bool causal = false;  ///< no key behind the query's own position; as the vocabulary defines it, the last query is at the last key
+  Part mask;            ///< boolean, or added to the scores; poison: no mask
   [[nodiscard]] bool masked() const { return !mask.operand().poisoned(); }
 };
 
-/// The mask of the node, as long as the keys: what it does not reach is not seen.
+/// The node's mask, padded to the number of keys: keys beyond it are masked out.
 Part given_mask(Call& c, const Heads& of) {
   if (!c.has(3)) return {};
   Part mask = c[3].dtype() == DType::boolean ? c[3] : c.as(of.query.dtype(), c[3]);
@@ -86,7 +85,7 @@ Part given_mask(Call& c, const Heads& of) {
   return c("concat", {mask, rest}, {{"axis", static_cast<std::int64_t>(shape.size()) - 1}});
 }
 
-/// By places: a query stands at its number plus what is in front of it in a cache.
+/// The mask by position: the position of a query is its index plus `offset`, the number of cached keys in front of it.
 Part visible(Call& c, const Heads& of, const Part& offset, std::optional<std::int64_t> left, std::optional<std::int64_t> right) {
   Part seen;
   const auto also = [&](const Part& condition) { seen = seen.operand().poisoned() ? condition : c("logical_and", {seen, condition}); };
@@ -127,7 +126,8 @@ Sight sight(Call& c, const Heads& of, bool whole) {
   return sight;
 }
 
-/// In parts, some of which are results. Queries that see no key give zeros.
+/// Attention as separate operations, for nodes with a softcap or with intermediate scores (`inner`) as a result. Queries without a visible
+/// key give zeros.
 Part attend_in_parts(Call& c, const Heads& of, const Part& mask, double scale, Part& inner) {
   const std::int64_t mode = c.integer("qk_matmul_output_mode", 0);
   const double cap = c.number("softcap", 0);
@@ -187,7 +187,7 @@ Values attention(Call& c) {
 
 // --- FlexAttention -----------------------------------------------------------------------------------------------------------------------
 
-/// What a graph inside of the node makes of one value, which keeps its type.
+/// The result of a subgraph of the node for one value; it must have the same type.
 std::optional<Part> modified(Call& c, const Part& x, std::string_view graph) {
   const Values results = c.inline_graph(graph, {Value(x)});
   if (results.size() == 1 && results[0].part.type() == x.type()) return results[0].part;

@@ -1,4 +1,5 @@
-// How operands meet: ONNX's broadcasting is NumPy's since version 7; before it a node said along which axis its second operand lies.
+// Broadcasting of operands. Since version 7 ONNX's rule is NumPy's; before it, attributes of the node said along which axes its second
+// operand extends.
 #pragma once
 
 #include <optional>
@@ -8,9 +9,10 @@
 
 namespace cleave::models::onnx {
 
-/// The two operands of a node, ready to broadcast as NumPy's do. Below version 7: by `broadcast` and `axis`. Nothing after a mistake.
+/// The two operands of a node, shaped so that NumPy's broadcasting applies: below version 7 by the attributes `broadcast` and `axis`.
+/// Nothing after a mistake.
 std::optional<std::pair<Part, Part>> broadcast_operands(Call& c);
-/// A vector by channel, to be broadcast over an operand of `rank` axes whose axis `axis` are the channels.
+/// A vector with one element for each channel, shaped to broadcast over an operand of `rank` axes whose axis `axis` is the channels.
 Part along_axis(Call& c, const Part& vector, int axis, int rank);
 
 }  // namespace cleave::models::onnx

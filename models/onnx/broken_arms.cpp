@@ -56,7 +56,7 @@ void BrokenArms::judge(const std::string& title, Mark begin, Mark middle, const 
   if (first.empty() == second.empty()) return;
   const bool then = second.empty();
   const std::vector<Mistake*>& arm = then ? first : second;
-  // Arms inside of this one go with it.
+  // Broken arms nested in this arm are covered by it.
   const auto from = found_.begin() + static_cast<std::ptrdiff_t>(then ? begin.arms : middle.arms);
   found_.erase(from, then ? found_.begin() + static_cast<std::ptrdiff_t>(middle.arms) : found_.end());
   found_.emplace_back(ArmKey{path_, then}, ArmMistake{std::string("the ") + (then ? "then" : "else") + " arm of " + title,

@@ -1,5 +1,5 @@
-// Arms of `If` that cannot be read, where which arm is taken is known at run time only. A mistake in one is kept until a run takes it: the
-// model is read once more, and in the arm's place stands a function of the host that fails with the mistake.
+// Arms of `If` that cannot be read, in nodes whose condition is known only at run time. A mistake in such an arm is deferred until a run
+// takes the arm: the model is read again, and a host function that fails with the mistake replaces the arm.
 #pragma once
 
 #include <compare>
@@ -14,7 +14,8 @@
 
 namespace cleave::models::onnx {
 
-/// An arm of an `If` of the file: the nodes that hold it, from outside in, by where they stand in the file. All inlinings of them are one.
+/// Identifies an arm of an `If`: the nodes that contain it, outermost first, by the address of their bytes in the file. All inlinings of an
+/// arm have the same key.
 struct ArmKey {
   std::vector<const char*> nodes;
   bool then = false;
@@ -23,9 +24,9 @@ struct ArmKey {
 
 struct ArmMistake {
   std::string arm;     ///< "the then arm of `choose`"
-  Diagnostic mistake;  ///< the first in it
+  Diagnostic mistake;  ///< the first mistake in the arm
   std::size_t more = 0;
-  std::string advice;  ///< what would choose an arm while the model is read, or empty
+  std::string advice;  ///< how to make the condition known while the model is read, or empty
 };
 using ArmMistakes = std::map<ArmKey, ArmMistake>;
 
@@ -33,38 +34,38 @@ class BrokenArms {
  public:
   explicit BrokenArms(const Tracer& tracer) : tracer_(tracer) {}
 
-  /// What earlier readings found.
+  /// Sets the arms to replace, as found by earlier readings.
   void replace(ArmMistakes known) { known_ = std::move(known); }
-  /// Which of these an arm of the innermost node is, or null.
+  /// The mistake of an arm of the innermost node, if that arm is to be replaced; else null.
   const ArmMistake* replaced(bool then);
 
-  // While nodes are read.
+  // To be called while nodes are read.
   void enter(const char* node) { path_.push_back(node); }
   void leave() { path_.pop_back(); }
-  /// A mistake that the Tracer is not told of yet.
+  /// Adds a mistake that is not yet reported to the Tracer.
   void add(Diagnostic mistake);
-  /// How many mistakes and arms there are so far.
+  /// The numbers of mistakes and arms found so far.
   struct Mark {
     std::size_t mistakes = 0, arms = 0;
   };
   Mark mark();
-  /// Whether there are mistakes since then that no arm excuses.
+  /// Whether there are mistakes since that mark that no arm excuses.
   [[nodiscard]] bool broken(Mark since);
-  /// The innermost node was read: `title` is its name, the mistakes before `middle` lie in its then arm, those behind it in the other one.
-  /// Where one arm is whole, those of the other are excused.
+  /// Judges the innermost node after it was read. `title` is its name; mistakes between `begin` and `middle` are in its then arm, later
+  /// ones in its else arm. If one arm has no mistakes, those of the other are excused.
   void judge(const std::string& title, Mark begin, Mark middle, const std::string& advice);
 
-  /// The arms to be replaced, if all mistakes lie in them; else nothing.
+  /// The arms to replace in the next reading, if all mistakes are in such arms; else nothing.
   [[nodiscard]] ArmMistakes excused();
-  /// One for each arm that was replaced.
+  /// One warning for each arm that was replaced.
   [[nodiscard]] Diagnostics warnings() const;
-  /// The mistakes that were reported, with what would choose an arm where the whole lies in one.
+  /// The reported mistakes. One in an arm has a note that says how to choose an arm while the model is read.
   [[nodiscard]] Diagnostics with_advice() const;
 
  private:
   struct Mistake {
     Diagnostic said;
-    std::optional<std::size_t> number;  ///< among those of the Tracer
+    std::optional<std::size_t> number;  ///< its index in the Tracer's diagnostics
     bool excused = false;
   };
   void look();
@@ -73,12 +74,12 @@ class BrokenArms {
   const Tracer& tracer_;
   std::vector<const char*> path_;
   std::vector<Mistake> mistakes_;
-  std::size_t seen_ = 0;        ///< of the Tracer's
-  bool beyond_excuse_ = false;  ///< more mistakes than anybody looks at, or one of the machine and not of an arm
+  std::size_t seen_ = 0;        ///< diagnostics of the Tracer that were looked at
+  bool beyond_excuse_ = false;  ///< there are more mistakes than are examined, or one of the machine, which no arm causes
   ArmMistakes known_;
   std::set<ArmKey> replaced_;
   std::vector<std::pair<ArmKey, ArmMistake>> found_;
-  std::map<std::size_t, std::string> advice_;  ///< by number of the mistake
+  std::map<std::size_t, std::string> advice_;  ///< by index of the mistake
 };
 
 }  // namespace cleave::models::onnx

@@ -54,9 +54,9 @@ Parts Call::parts(std::size_t from) const {
   return parts;
 }
 
-// --- attributes ----------------------------------------------------------------------------------------------------------------------
+// --- attributes ------------------------------------------------------------------------------------------------------------------------
 
-/// In a function's body an attribute may stand for one that the caller gave, or for its default.
+/// In a function's body, an attribute may refer to one of the caller's, or to its default.
 const AttributeProto* Call::attribute(std::string_view name) {
   asked_.insert(name);
   const auto named = [](const std::vector<AttributeProto>& list, std::string_view wanted) {
@@ -155,7 +155,7 @@ std::optional<std::string_view> Call::unread() const {
   return std::nullopt;
 }
 
-// --- what is known -------------------------------------------------------------------------------------------------------------------
+// --- known values --------------------------------------------------------------------------------------------------------------------
 
 std::optional<Array> Call::known(std::size_t i) const {
   return i < operands_.size() ? known(operands_[i]) : std::nullopt;
@@ -209,7 +209,7 @@ std::optional<std::int64_t> Call::bound() const {
   return std::nullopt;
 }
 
-// --- what is made --------------------------------------------------------------------------------------------------------------------
+// --- construction of values ----------------------------------------------------------------------------------------------------------
 
 Part Call::integers_constant(const std::vector<std::int64_t>& values, DType dtype) {
   Array array(TensorType{dtype, {static_cast<std::int64_t>(values.size())}});

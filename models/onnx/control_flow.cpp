@@ -1,4 +1,4 @@
-// If and Loop: branches and loops of the program.
+// Lowerings of If and Loop to branches and loops of the program.
 #include <algorithm>
 
 #include "graph/host_function.h"
@@ -9,12 +9,12 @@
 namespace cleave::models::onnx {
 namespace {
 
-/// Conditions and counts may come as vectors of one element.
+/// Conditions and counts may also be vectors of one element.
 Part scalar(Call& c, const Part& part) {
   return part.rank() == 0 ? part : c.reshape(part, {});
 }
 
-/// What would choose an arm while the model is read; empty if nothing would.
+/// How to make the condition known while the model is read; empty if that is impossible.
 std::string choosing(Call& c) {
   const std::string advice = c.advice(0);
   return advice.starts_with("; ") ? advice.substr(2) : "";
@@ -25,7 +25,8 @@ std::string node_name(Call& c) {
 
 constexpr const char* kNoResult = "with a sequence, an optional value or one whose size depends on data, out of an arm";
 
-/// A function of the host in the place of an arm that cannot be read: gives the types of `whole`, the other arm's results, but fails.
+/// A host function that replaces an arm that cannot be read: it has the result types of `whole`, the other arm's results, but fails when it
+/// runs.
 Values failing(Call& c, const ArmMistake& arm, const Values& whole) {
   HostFunction function;
   function.name = arm.arm;
@@ -33,7 +34,7 @@ Values failing(Call& c, const ArmMistake& arm, const Values& whole) {
   function.pure = true;
   function.seconds = 0;
   for (const Value& value : whole) function.returns.push_back(value.part.type());
-  // Scopes stand behind the place of a node as soon as it is traced.
+  // Inside a scope, the traced node's location has the chain of scopes already, so the error's location drops its own chain.
   SourceLocation location = arm.mistake.location;
   if (c.tracer().chained(SourceLocation()).via) location.via = nullptr;
   function.call = [error = Error{"cannot run: " + arm.mistake.message, location}](std::span<const Array>, std::span<Array>,
@@ -43,7 +44,7 @@ Values failing(Call& c, const ArmMistake& arm, const Values& whole) {
   return values_of(c, c.tracer().apply(*find_op("host_call"), {}, std::move(attributes), location));
 }
 
-/// An `If` with one arm that can be read, which is traced as the first one, whichever it is.
+/// An `If` of which one arm can be read. That arm is traced as the then arm; for an else arm the condition is negated.
 Values with_one_arm(Call& c, std::string_view graph, bool then, const ArmMistake& broken) {
   const Part condition = scalar(c, c[0]);
   Tracer& tracer = c.tracer();
@@ -86,14 +87,14 @@ Values if_(Call& c) {
                                        : c.unsupported(kNoResult);
 }
 
-/// A Loop of the file, taken apart.
+/// The attributes and operands of a Loop.
 struct LoopParts {
   std::string_view body;
-  std::optional<std::int64_t> trips;  ///< known, and within what a counter holds
-  bool counted = false;               ///< has a count, known or not
-  bool goes = true;                   ///< the condition holds at the begin, as far as it is known
-  bool conditional = false;           ///< whether it begins is found out at run time
-  std::optional<std::int64_t> bound;  ///< what `--bound` says, where nothing else tells how many trips there are at most
+  std::optional<std::int64_t> trips;  ///< known trip count, within the range of a counter
+  bool counted = false;               ///< has a trip count, known or not
+  bool goes = true;                   ///< the initial condition; true if it is unknown
+  bool conditional = false;           ///< the initial condition is known only at run time
+  std::optional<std::int64_t> bound;  ///< the value of `--bound`, used if nothing else limits the trip count
   Values carried;
 };
 
@@ -124,14 +125,15 @@ std::optional<LoopParts> take_apart(Call& c) {
   return std::nullopt;
 }
 
-/// One trip: the condition, the carried values and what is collected. Inside of the loop its condition holds.
+/// Results of one iteration: the condition, the carried values and the collected values. Inside the loop, the condition of the iteration is
+/// true.
 Values trip(Call& c, const LoopParts& loop, const Part& number, const Values& carried) {
   Values inputs{number, c.scalar(true)};
   inputs.insert(inputs.end(), carried.begin(), carried.end());
   return c.inline_graph(loop.body, std::move(inputs));
 }
 
-/// What is carried is a list that becomes longer, or changes its shape: trip by trip, where their number is known.
+/// Unrolls a loop of known trip count which carries a list that grows, or a value that changes its shape.
 Values unrolled(Call& c, const LoopParts& loop) {
   Values carried = loop.carried;
   const std::size_t scans = Call::graph_outputs(loop.body).size() - 1 - carried.size();
@@ -152,7 +154,7 @@ Values unrolled(Call& c, const LoopParts& loop) {
   return carried;
 }
 
-/// How many trips were `done`; an Error of the run where the bound has ended the loop, which would have gone on.
+/// The number of iterations; `done` is the number executed. The run fails with an Error if the bound ended a loop that would have gone on.
 Part all_trips(Call& c, const LoopParts& loop, const Part& done, const Part& goes_on, const Part& wanted) {
   const std::int64_t most = *loop.bound;
   if (!loop.counted) return within_bound(c, c("where", {goes_on, c.add(done, 1), done}), most, true);
@@ -160,7 +162,7 @@ Part all_trips(Call& c, const LoopParts& loop, const Part& done, const Part& goe
   return within_bound(c, c("where", {goes_on, c("maximum", {all, done}), done}), most);
 }
 
-/// A loop whose count is known or given: `for`, with `until` where the body has a condition.
+/// A loop whose trip count is known or an operand: `for`, with `until` if the body computes a condition.
 Values counted_loop(Call& c, const LoopParts& loop, std::optional<std::int64_t> most) {
   const std::size_t carries = loop.carried.size();
   const std::size_t scans = Call::graph_outputs(loop.body).size() - 1 - carries;
@@ -169,7 +171,7 @@ Values counted_loop(Call& c, const LoopParts& loop, std::optional<std::int64_t> 
   bool ends_early = loop.conditional || loop.bound;
   const bool never = !loop.goes || loop.trips == 0;
   if (scans > 0) {
-    // What one trip gives is known once it is traced. This one is computed by nobody, and dropped.
+    // The types of the collected values are known only after an iteration is traced. Nothing reads this sample iteration, so it is dropped.
     const Values sample = trip(c, loop, c.scalar(std::int64_t{0}), loop.carried);
     const Values given(sample.begin() + 1 + static_cast<std::ptrdiff_t>(carries), sample.end());
     if (std::any_of(given.begin(), given.end(), [](const Value& value) { return value.poisoned(); })) return c.poison();
@@ -179,8 +181,8 @@ Values counted_loop(Call& c, const LoopParts& loop, std::optional<std::int64_t> 
     collected.emplace(c, given, never ? 0 : *most);
     initial.insert(initial.end(), collected->initial().begin(), collected->initial().end());
     if (never) return initial;
-    if (loop.bound) initial.emplace_back(c.has(1) ? scalar(c, c[1]) : c.scalar(true));  // whether it would go on
-    if (ends_early) initial.emplace_back(c.scalar(std::int32_t{0}));                    // how many trips there were
+    if (loop.bound) initial.emplace_back(c.has(1) ? scalar(c, c[1]) : c.scalar(true));  // whether the loop would go on
+    if (ends_early) initial.emplace_back(c.scalar(std::int32_t{0}));                    // the number of iterations
   }
   Tracer& tracer = c.tracer();
   Part count = loop.trips ? c.scalar(loop.goes ? *loop.trips : 0) : loop.counted ? scalar(c, c[0]) : c.scalar(*most);
@@ -216,7 +218,7 @@ Values counted_loop(Call& c, const LoopParts& loop, std::optional<std::int64_t> 
   return after;
 }
 
-/// A loop without a count: `while`.
+/// A loop without a trip count: `while`.
 Values conditional_loop(Call& c, const LoopParts& loop) {
   Tracer& tracer = c.tracer();
   Values initial = loop.carried;

@@ -1,4 +1,4 @@
-// Convolutions, transposed and deformed ones, and the images that their windows come from.
+// Lowerings of convolutions, including transposed and deformable ones, and of Col2Im.
 #include <algorithm>
 #include <numeric>
 
@@ -13,7 +13,7 @@ std::int64_t product(std::span<const std::int64_t> extents) {
   return std::accumulate(extents.begin(), extents.end(), std::int64_t{1}, std::multiplies<>());
 }
 
-/// Whether the node's `kernel_shape` is that of the weight, where it has one. Reported otherwise.
+/// Whether the node's `kernel_shape`, if present, is that of the weight. If not, reports it.
 bool kernel_fits(Call& c) {
   const auto kernel = c.integers("kernel_shape");
   const Shape weight = c[1].shape();
@@ -32,8 +32,8 @@ Values conv(Call& c) {
 
 // --- transposed --------------------------------------------------------------------------------------------------------------------------
 
-/// The paddings that give a result of the wanted extents: what is too much is cut at both ends, the odd one of `auto_pad` SAME_UPPER
-/// behind. What lacks is put behind.
+/// Sets the paddings that give a result of the `wanted` extents. Excess is cut at both ends; an odd element is cut in front, or behind for
+/// `auto_pad` SAME_UPPER. Missing elements are added behind (output_padding).
 void pad_to(const Shape& wanted, const Shape& x, const Shape& weight, Attributes& attributes) {
   const std::size_t axes = wanted.size();
   const auto each = [&](const char* name, std::int64_t otherwise) {
@@ -80,9 +80,10 @@ Values conv_transpose(Call& c) {
   return {c("conv_transpose", c.parts(), std::move(attributes))};
 }
 
-// --- deformed ----------------------------------------------------------------------------------------------------------------------------
+// --- deformable --------------------------------------------------------------------------------------------------------------------------
 
-/// Where each tap of each window lies without its offset, as grid_sample counts: [taps, rows, columns, 2] of column and row.
+/// Sampling positions of the kernel's taps before offsets are added, in grid_sample's coordinates: [taps, rows, columns, 2] of column and
+/// row.
 Part undeformed_places(Call& c, const Shape& in, const Shape& kernel, const Shape& out, const Attributes& window) {
   const auto strides = window.get_or<Integers>("strides", {1, 1}), dilations = window.get_or<Integers>("dilations", {1, 1}),
              pads = window.get_or<Integers>("pads", {0, 0, 0, 0});
@@ -100,7 +101,7 @@ Part undeformed_places(Call& c, const Shape& in, const Shape& kernel, const Shap
   return c.numbers_constant(places, c[0].dtype(), {product(kernel), out[0], out[1], 2});
 }
 
-/// Samples of every tap at its moved place, and then a product with the weight, group by group.
+/// Samples the image at the offset position of each tap, then multiplies the samples by the weight, group by group.
 Values deform_conv(Call& c) {
   const Attributes window = window_attributes(c);
   const std::int64_t groups = c.integer("group", 1), moved = c.integer("offset_group", 1);
@@ -127,13 +128,13 @@ Values deform_conv(Call& c) {
 
 // --- columns to images -------------------------------------------------------------------------------------------------------------------
 
-/// One axis of the image that windows are taken of.
+/// One axis of the image that Col2Im assembles from overlapping blocks.
 struct GroupBlocks {
   std::int64_t extent, kernel, stride, dilation, before, count;
   [[nodiscard]] std::int64_t place(std::int64_t window, std::int64_t tap) const { return window * stride - before + tap * dilation; }
 };
 
-/// For each tap of each window, in row-major order, where it lies in the image; behind the image for those in the padding.
+/// The position in the image of each tap of each window, in row-major order; `behind`, a position past the image, for taps in the padding.
 Integers places_of(const std::vector<GroupBlocks>& axes, std::int64_t behind) {
   Integers places;
   std::int64_t taps = 1, windows = 1;
@@ -150,7 +151,7 @@ Integers places_of(const std::vector<GroupBlocks>& axes, std::int64_t behind) {
   return places;
 }
 
-/// What overlaps is summed: one scattering sum to places that are known.
+/// Overlapping elements are summed: one scatter with addition, to positions known while the file is read.
 Values col2im(Call& c) {
   const auto image = c.known_integers(1, "the shape of its result");
   const auto block = image ? c.known_integers(2, "the shape of its result") : std::nullopt;

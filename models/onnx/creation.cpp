@@ -1,4 +1,4 @@
-// New values: constants, ranges, random numbers.
+// Lowerings of operators that create values: constants, ranges, random numbers.
 #include "models/onnx/call.h"
 
 namespace cleave::models::onnx {
@@ -19,7 +19,7 @@ Values constant(Call& c) {
   return c.unsupported(c.has_attribute("sparse_value") ? "of a sparse tensor" : "of text");
 }
 
-/// One value in a shape: a number of the vocabulary where it is one, else spread.
+/// Fills a shape with one value: by `full`, or by a broadcast constant for a u64 that `full` cannot represent exactly.
 Values constant_of_shape(Call& c) {
   const auto shape = c.known_integers(0, "the shape of its result");
   if (!shape) return c.poison();
@@ -34,7 +34,7 @@ Values constant_of_shape(Call& c) {
 }
 
 Values range(Call& c) {
-  c.ignore({"stash_type"});  // of the precision of a sum that is not formed here
+  c.ignore({"stash_type"});  // the precision of a running sum; no sum is formed here
   constexpr std::string_view kHowMany = "how many numbers there are";
   const DType dtype = c[0].dtype();
   Attributes attributes{{"dtype", dtype}};
@@ -55,7 +55,7 @@ Values eye_like(Call& c) {
   if (c[0].rank() != 2) return c.mistake(DiagnosticKind::shape, "`EyeLike` takes a matrix, not " + to_string(c[0].type()));
   const DType dtype = c.dtype("dtype").value_or(c[0].dtype());
   const std::int64_t k = c.integer("k", 0), rows = c[0].shape()[0], columns = c[0].shape()[1];
-  if (k <= -rows || k >= columns)  // beyond the matrix
+  if (k <= -rows || k >= columns)  // outside of the matrix
     return {c("zeros", std::initializer_list<Part>{}, {{"shape", Shape{rows, columns}}, {"dtype", dtype}})};
   if (k == 0) return {c("eye", std::initializer_list<Part>{}, {{"rows", rows}, {"columns", columns}, {"dtype", dtype}})};
   const auto counted = [&](std::int64_t start, std::int64_t stop) {

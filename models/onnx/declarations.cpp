@@ -1,5 +1,6 @@
-// GraphReader: what a graph declares. Initializers become constants, which stay in the file until they are needed and on a device from run
-// to run; those that are inputs too (defaults) become parameters. Inputs become inputs, whose open sizes the user gives, or are frozen.
+// GraphReader: the declarations of a graph. Initializers become constants, which stay in the file until they are needed and on a device
+// from run to run; initializers that are also inputs (defaults) become parameters. Other inputs stay inputs, whose open sizes the user
+// sets, or are frozen to constants.
 #include <algorithm>
 #include <utility>
 
@@ -12,7 +13,7 @@
 namespace cleave::models::onnx {
 namespace {
 
-/// Before this version of the format every initializer had to be an input, too.
+/// Before this version of the format, every initializer also had to be an input.
 constexpr std::int64_t kDefaultsAreMeant = 4;
 
 std::string kind_name(ValueInfo::Kind kind) {
@@ -28,7 +29,7 @@ std::string kind_name(ValueInfo::Kind kind) {
   return "a value without a type";
 }
 
-/// `--shape x=1,3,N,?`: N for an open size without a name.
+/// The flag that sets the shape of an input: `--shape x=1,3,N,?`, with N for an open size without a name and ? for one with a name.
 std::string shape_flag(const ValueInfo& info) {
   std::string extents;
   for (const Dimension& dim : info.dims.value_or(std::vector<Dimension>()))
@@ -36,7 +37,7 @@ std::string shape_flag(const ValueInfo& info) {
   return "--shape " + std::string(info.name) + "=" + extents;
 }
 
-/// The shape of a value as written, which has the declared number of axes, some of them open.
+/// The shape of a value in the command line's notation, if it has `rank` axes.
 std::optional<Shape> shape_of(const std::string& text, std::size_t rank) {
   if (text.ends_with(".npy")) {
     const Result<Array> array = read_npy(text);
@@ -85,7 +86,7 @@ void GraphReader::declare_initializer(const TensorProto& tensor, Environment& na
     error(DiagnosticKind::value, location, "two initializers have this name");
 }
 
-/// What the user says, and what follows from the shapes of what inputs will be given.
+/// Collects named sizes from the user's options and from the shapes of the arrays to be passed as inputs.
 void GraphReader::collect_sizes(std::string_view graph) {
   sizes_.insert(options_.dims.begin(), options_.dims.end());
   for_each(graph, kGraphInput, [&](std::string_view bytes) {
@@ -104,7 +105,7 @@ void GraphReader::declare_inputs(std::string_view graph, Environment& names) {
     const ValueInfo info = parse_value_info(bytes);
     if (!seen.insert(info.name).second) {
       error(DiagnosticKind::value, locations_.named("input", info.name), "two inputs have this name");
-    } else if (!names.values.contains(info.name)) {  // with an initializer it is a default, and that is what the parameter has
+    } else if (!names.values.contains(info.name)) {  // an input with an initializer is a default, declared as a parameter
       names.values.emplace(info.name, declare_input(info));
     }
   });
@@ -138,7 +139,7 @@ Value GraphReader::declare_input(const ValueInfo& info) {
   return Part(tracer_, tracer_.input(name, *type, {}, location));
 }
 
-/// -1 stands for an open size, of a frozen input only.
+/// -1 stands for an open size; only a frozen input may have one.
 std::optional<TensorType> GraphReader::input_type(const ValueInfo& info, DType dtype) {
   const std::string name(info.name);
   const auto given = options_.shapes.find(name);
@@ -231,7 +232,7 @@ Value GraphReader::frozen(const ValueInfo& info, const TensorType& declared) {
   return Part(tracer_, tracer_.constant(array, location));
 }
 
-/// A flag with a name that is misspelt leaves a size open: that is one mistake.
+/// A misspelled flag leaves a size open; both are reported as one mistake.
 void GraphReader::check_options_used() {
   std::vector<std::string> inputs, dims;
   for_each(model_.graph, kGraphInput, [&](std::string_view bytes) {

@@ -1,4 +1,4 @@
-// Element by element: arithmetic, mathematics, comparisons, logic, bits, choices and conversions.
+// Lowerings of element-wise operators: arithmetic, mathematics, comparisons, logic, bits, choices and conversions.
 #include "models/onnx/broadcasting.h"
 #include "models/onnx/pieces.h"
 #include "models/onnx/table.h"
@@ -6,9 +6,9 @@
 namespace cleave::models::onnx {
 namespace {
 
-/// An operation of the vocabulary with ONNX's meaning and one operand.
+/// An operation of the vocabulary that has ONNX's semantics and one operand.
 Values unary(Call& c) {
-  c.ignore({"consumed_inputs"});  // of version 1, of no meaning
+  c.ignore({"consumed_inputs"});  // in version 1, without effect
   return elements(c, c(c.function(), {c[0]}));
 }
 
@@ -35,7 +35,7 @@ Values mean(Call& c) {
   return elements(c, c.divide(over_all(c), static_cast<double>(c.operands())));
 }
 
-/// Integers round towards zero, where `floor_divide` rounds down.
+/// ONNX rounds the quotient of integers towards zero, whereas `floor_divide` rounds down.
 Part quotient(Call& c, const Part& a, const Part& b) {
   if (!is_integer(a.dtype())) return c.divide(a, b);
   const Part down = c("floor_divide", {a, b});
@@ -58,7 +58,7 @@ Values mod(Call& c) {
   return {c("where", {c("less", {c[0], 0}), c("negative", {magnitude}), magnitude})};
 }
 
-/// The result is of the base's type.
+/// The result has the type of the base.
 Values pow(Call& c) {
   const auto operands = broadcast_operands(c);
   return operands ? elements(c, c.as(c[0].dtype(), c("pow", {operands->first, operands->second}))) : c.poison();
@@ -80,7 +80,7 @@ Values clip(Call& c) {
 }
 
 Values cast(Call& c) {
-  c.ignore({"saturate", "round_mode"});  // of element types that cleave lacks
+  c.ignore({"saturate", "round_mode"});  // for element types that cleave lacks
   const std::optional<DType> dtype = c.dtype("to");
   return dtype ? elements(c, c.as(*dtype, c[0])) : c.poison();
 }
@@ -109,7 +109,7 @@ Values is_inf(Call& c) {
   return {c("logical_and", {infinite, c(negative ? "less" : "greater", {c[0], 0})})};
 }
 
-/// The value itself; what is kept for later, or is of no meaning while a plan is made, has no trace in the program.
+/// The operand itself: operators that have no effect on a plan leave no operation in the program.
 Values identity(Call& c) {
   return {c.value(0)};
 }

@@ -165,7 +165,7 @@ Values GraphReader::lower_placed(const Lowering& row, const NodeProto& node, con
   const std::size_t errors = tracer_.graph().diagnostics.size();
   const std::size_t number = lowered_++;
   const bool pinned = number < pins_.size() && pins_[number];
-  if (records_) records_->emplace_back();  // in the order in which nodes are begun: the nodes inside of this one follow
+  if (records_) records_->emplace_back();  // in the order in which nodes are begun: nodes of subgraphs follow
   if (pinned) {
     tracer_.push_place(Side::host);
     tracer_.push_allow(*pins_[number]);
@@ -249,7 +249,7 @@ void GraphReader::miss(const std::string& advice, const NodeProto& node) {
 }
 
 Diagnostics GraphReader::mistakes() const {
-  std::map<std::size_t, std::string> told;  // of the first one
+  std::map<std::size_t, std::string> told;  // notes for the first diagnostic of each group
   std::set<std::size_t> left_out;
   for (const auto& [advice, missed] : misses_) {
     if (missed.nodes.empty()) continue;
@@ -276,7 +276,7 @@ std::string GraphReader::advice(const Operand& operand) const {
   std::string flags;
   for (const ValueId input : *inputs) {
     const std::string& name = graph.values[input].name;
-    const bool itself = input.index == operand.value.index;  // numbers that are asked for as they are: scales, regions
+    const bool itself = input.index == operand.value.index;  // the operand itself is an input: scales, regions
     if (is_floating(graph.values[input].type.dtype) && graph.values[input].type.elements() > 1 && !itself)
       return ", and it depends on the data of `" + name + "`";
     flags += (flags.empty() ? "" : " ") + ("--constant " + name + "=VALUE");

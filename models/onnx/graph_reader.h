@@ -1,5 +1,5 @@
-// GraphReader: the nodes of a graph of the file, in order, each by the lowering of its operator; graphs inside of nodes and functions of
-// the model in place. Everything goes to the Tracer.
+// GraphReader: reads the nodes of a graph in order, and lowers each by its operator's lowering. Subgraphs of nodes and functions of the
+// model are inlined. All results go to the Tracer.
 #pragma once
 
 #include <map>
@@ -23,38 +23,38 @@
 
 namespace cleave::models::onnx {
 
-/// The names that are visible somewhere: those of a graph, and of the graphs around it.
+/// The scope of a graph: its names, and those of the enclosing graphs.
 struct Environment {
   std::unordered_map<std::string_view, Value> values;
   Environment* outer = nullptr;
 
-  // Of a function's body: what the caller gave for its attributes, and the operator sets that it is written in.
+  // For a function's body: the function, which states the operator sets of its body, and the caller's values for its attributes.
   const FunctionProto* function = nullptr;
   const std::vector<AttributeProto>* given = nullptr;
-  Environment* caller = nullptr;      ///< where the given attributes are themselves to be looked up
+  Environment* caller = nullptr;      ///< the scope in which the given attributes are themselves looked up
   std::set<std::string_view> absent;  ///< inputs of the function that the caller left out
-  int depth = 0;                      ///< of graphs and functions inside each other
+  int depth = 0;                      ///< nesting depth of graphs and functions
   int graph = 0;                      ///< its number, as in NodeRecord
 
   [[nodiscard]] const Value* find(std::string_view name) const;
-  /// Whether it is an input of a function that the caller left out.
+  /// Whether `name` is an input of a function that the caller left out.
   [[nodiscard]] bool lacks(std::string_view name) const;
 };
 
 class GraphReader {
  public:
-  /// `file_bytes`: bounds how many nodes a file may become, as functions that call each other twice make very many of few.
+  /// `file_bytes` bounds the number of nodes read, since functions that call each other twice expand a few nodes to very many.
   GraphReader(Tracer& tracer, Locations& locations, Tensors& tensors, const ModelProto& model, const ModelOptions& options,
               std::size_t file_bytes);
 
-  /// The graph of the model: declarations, nodes, outputs. Where all mistakes lie in arms that a run need not take: those arms, which the
-  /// reader is to be told of when the model is read again, unless `last`.
+  /// Reads the graph of the model: declarations, nodes, outputs. If all mistakes are in arms that a run need not take, returns those arms;
+  /// the caller reads the model again with them replaced. With `last`, it returns none.
   ArmMistakes read_model(bool last);
-  /// What the nodes are that `read_model` reads, in its order.
+  /// Stores a record of each node that `read_model` reads, in its order.
   void keep_records(std::vector<NodeRecord>* records) { records_ = records; }
-  /// Pins nodes to the host, by the same order, where there is a reason for it.
+  /// Pins nodes to the host: those with a reason in `pins`, which has the order of the records.
   void pin(std::vector<std::optional<Allowance>> pins) { pins_ = std::move(pins); }
-  /// A graph inside of a node, with values for its inputs. Poison where it cannot be read.
+  /// Inlines a subgraph of a node, with values for its inputs. Poison if it cannot be read.
   Values inline_graph(std::string_view graph, Values inputs, Environment& around, const SourceLocation& location);
 
   [[nodiscard]] Tracer& tracer() { return tracer_; }
@@ -62,11 +62,12 @@ class GraphReader {
   [[nodiscard]] BrokenArms& arms() { return arms_; }
   [[nodiscard]] Tensors& tensors() { return tensors_; }
   [[nodiscard]] const ModelOptions& options() const { return options_; }
-  /// What would make a value known, for messages: "; give it with --constant shape=…", or why nothing would.
+  /// How to make a value known, for messages: "; give it with --constant shape=…", or why that is impossible.
   [[nodiscard]] std::string advice(const Operand& operand) const;
-  /// The mistake that was reported last is that `node` needs what `advice` is about, as other nodes may.
+  /// Notes that `node` needs the value that `advice` is about, which is the subject of the last reported mistake; other nodes may need it
+  /// too.
   void miss(const std::string& advice, const NodeProto& node);
-  /// What was reported, to be told to the user: what several nodes miss, once.
+  /// The reported mistakes, with those that several nodes have in common reported once.
   [[nodiscard]] Diagnostics mistakes() const;
   void use_bound(const std::string& node) { bounds_used_.insert(node); }
 
@@ -78,7 +79,7 @@ class GraphReader {
   };
 
   struct Misses {
-    std::vector<std::size_t> diagnostics;  ///< by number
+    std::vector<std::size_t> diagnostics;  ///< indices of diagnostics
     std::vector<std::string> nodes;        ///< the names of all but the first
   };
 
@@ -88,7 +89,7 @@ class GraphReader {
   void collect_sizes(std::string_view graph);
   Value declare_input(const ValueInfo& info);
   std::optional<TensorType> input_type(const ValueInfo& info, DType dtype);
-  /// The type that the file states for a computed value, if nothing of it is open.
+  /// The type that the file states for a computed value, if it is complete.
   std::optional<TensorType> stated_type(std::string_view name);
   Value frozen(const ValueInfo& info, const TensorType& type);
   void check_options_used();
@@ -120,21 +121,21 @@ class GraphReader {
   KnownValues known_;
   BrokenArms arms_;
   std::map<std::string, FunctionProto, std::less<>> functions_;  ///< by "domain:name:overload"
-  std::map<std::string_view, ValueInfo> stated_;                 ///< by the file, of values; read where an operator is assumed
-  std::map<std::string, Missing> missing_;                       ///< operators that are not read, by name
-  std::map<std::string, Misses> misses_;                         ///< by advice
+  std::map<std::string_view, ValueInfo> stated_;  ///< types that the file states for values; read where an operator is assumed
+  std::map<std::string, Missing> missing_;        ///< unknown operators, by name
+  std::map<std::string, Misses> misses_;          ///< by advice
   std::set<std::string> bounds_used_;
-  std::vector<NodeRecord>* records_ = nullptr;  ///< null: nobody asked
+  std::vector<NodeRecord>* records_ = nullptr;  ///< null: no records requested
   std::vector<std::optional<Allowance>> pins_;
-  std::size_t lowered_ = 0;  ///< nodes so far
-  int graphs_ = 0;           ///< inlined so far
+  std::size_t lowered_ = 0;  ///< nodes lowered so far
+  int graphs_ = 0;           ///< graphs inlined so far
   std::set<std::string, std::less<>> initializers_, inputs_;
-  std::size_t nodes_left_;               ///< that may still be read, with those of functions and graphs inside as often as they are inlined
-  std::set<std::string_view> defaults_;  ///< initializers that a run may replace
-  std::map<std::string, std::int64_t, std::less<>> sizes_;       ///< of open sizes with a name
-  std::vector<std::string> foreign_;                             ///< inputs of types that cleave lacks, and what they are
-  std::string open_;                                             ///< what is to be said of open sizes
-  std::vector<std::pair<std::string, std::string>> open_sizes_;  ///< of inputs: what is open, and the flag that closes it
+  std::size_t nodes_left_;  ///< the number of nodes that may still be read; those of functions and subgraphs count for each inlining
+  std::set<std::string_view> defaults_;                          ///< initializers that a run may replace
+  std::map<std::string, std::int64_t, std::less<>> sizes_;       ///< values of named open sizes
+  std::vector<std::string> foreign_;                             ///< inputs of types that cleave lacks, with their types
+  std::string open_;                                             ///< the text about open sizes in messages
+  std::vector<std::pair<std::string, std::string>> open_sizes_;  ///< of inputs: the open size, and the flag that sets it
 };
 
 }  // namespace cleave::models::onnx

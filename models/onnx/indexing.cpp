@@ -1,4 +1,4 @@
-// Elements chosen by position, and put to positions.
+// Lowerings of operators that read or write elements by position.
 #include <algorithm>
 #include <cmath>
 
@@ -95,14 +95,14 @@ Values one_hot(Call& c) {
 
 // --- ReverseSequence, Trilu -----------------------------------------------------------------------------------------------
 
-/// Positions 0, 1, … along an axis of `rank` axes.
+/// Positions 0, 1, … along `axis`, shaped to broadcast over `rank` axes.
 Part positions(Call& c, std::int64_t extent, int axis, int rank, DType dtype) {
   Shape shape(static_cast<std::size_t>(rank), 1);
   shape[static_cast<std::size_t>(axis)] = extent;
   return reshaped(c, c("arange", std::initializer_list<Part>{}, {{"start", extent}, {"dtype", dtype}}), shape);
 }
 
-/// A vector along an axis of `rank` axes.
+/// A vector along `axis`, shaped to broadcast over `rank` axes.
 Part along(Call& c, const Part& vector, int axis, int rank) {
   Shape shape(static_cast<std::size_t>(rank), 1);
   shape[static_cast<std::size_t>(axis)] = vector.type().elements();

@@ -1,12 +1,11 @@
-// GraphReader: what stands in the place of a node: a graph inside of it, a function of the model, or a function of the host that is
-// assumed.
+// GraphReader: replacements of a node: an inlined subgraph, an inlined function of the model, or an opaque host function (--assume-host).
 #include "models/onnx/call.h"
 #include "models/onnx/graph_reader.h"
 
 namespace cleave::models::onnx {
 namespace {
 
-constexpr int kMostDepth = kMostNestedGraphs + 64;  ///< of graphs and functions inside each other
+constexpr int kMostDepth = kMostNestedGraphs + 64;  ///< nesting of graphs and functions
 
 }  // namespace
 
@@ -74,7 +73,7 @@ Values GraphReader::inline_function(const FunctionProto& function, const NodePro
   return results;
 }
 
-/// An opaque function of the host in the place of an operator, with the types that the file states.
+/// An opaque host function that replaces an operator, with the types that the file states.
 Values GraphReader::assumed(const NodeProto& node, const std::string& op, const Values& operands, const SourceLocation& location) {
   const Values poison(node.outputs.size());
   HostFunction function;

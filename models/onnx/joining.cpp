@@ -1,4 +1,4 @@
-// Joining, cutting, repeating and padding.
+// Lowerings of operators that join, split, repeat and pad.
 #include <algorithm>
 #include <numeric>
 
@@ -9,7 +9,7 @@ namespace {
 
 using Integers = std::vector<std::int64_t>;
 
-constexpr std::int64_t kMostWidth = std::int64_t{1} << 31;  ///< of what is put around an axis
+constexpr std::int64_t kMostWidth = std::int64_t{1} << 31;  ///< elements added to an axis
 
 Values concat(Call& c) {
   const std::optional<int> axis = c.axis(c.integer("axis", 1), c[0].rank());
@@ -26,7 +26,7 @@ Values concat(Call& c) {
   return {result};
 }
 
-/// How long the parts are: as given, or equal, the last one shorter where `num_outputs` says how many there are.
+/// The extents of the parts of a split: as given, or equal; with `num_outputs` the last one may be smaller.
 std::optional<Integers> lengths(Call& c, std::int64_t extent) {
   const auto count = static_cast<std::int64_t>(c.results());
   const bool counted = c.integer("num_outputs", count) == count && count > 0;
@@ -76,7 +76,7 @@ Values tile(Call& c) {
   return {c("tile", {c[0]}, {{"repetitions", *repeats}})};
 }
 
-/// The first version: so many times along one axis.
+/// Version 1: the number of repetitions along one axis.
 Values tile_axis(Call& c) {
   const auto times = c.known_integers(1, kResultShape), along = c.known_integers(2, kResultShape);
   if (!times || !along) return c.poison();
@@ -91,7 +91,7 @@ Values tile_axis(Call& c) {
 
 // --- Pad -----------------------------------------------------------------------------------------------------------------------------
 
-/// For each axis in turn, how much is put before and behind it; negative numbers cut off.
+/// The number of elements added before and behind each axis; negative numbers remove elements.
 std::optional<Integers> widths(Call& c) {
   const int rank = c[0].rank();
   const auto pads = c.integers_at(1, c.version() < 2 ? "paddings" : "pads", kResultShape);
@@ -120,7 +120,7 @@ std::optional<Integers> widths(Call& c) {
   return std::nullopt;
 }
 
-/// Cuts off where widths are negative, and makes these 0.
+/// Removes elements where `widths` are negative, and sets these widths to 0.
 Part cropped(Call& c, Part x, Integers& widths) {
   for (int axis = 0; axis < x.rank(); ++axis) {
     std::int64_t& before = widths[2 * static_cast<std::size_t>(axis)];
@@ -138,7 +138,7 @@ Part with_zeros(Call& c, const Part& x, const Integers& widths, double value = 0
   return c("pad", {x}, {{"widths", widths}, {"value", value}});
 }
 
-/// Around it lies one value: a number where it is known, and one that a double holds.
+/// Pads with one value: by `pad` if the value is known and exact in a double.
 Part with_constant(Call& c, const Part& x, const Integers& widths) {
   if (!c.has(2)) return with_zeros(c, x, widths, c.number("value", 0));
   const std::optional<Array> known = c.known(2);
@@ -149,7 +149,7 @@ Part with_constant(Call& c, const Part& x, const Integers& widths) {
   return c("where", {with_zeros(c, ones, widths), with_zeros(c, x, widths), reshaped(c, c[2], {})});
 }
 
-/// Which element of an axis of `extent` lies at `place`, which may be outside.
+/// The index of the element of an axis of `extent` that padding puts at `place`, which may be outside.
 std::int64_t source(const std::string& mode, std::int64_t place, std::int64_t extent) {
   if (mode == "edge") return std::clamp<std::int64_t>(place, 0, extent - 1);
   const std::int64_t period = mode == "wrap" ? extent : std::max<std::int64_t>(2 * (extent - 1), 1);
@@ -157,7 +157,7 @@ std::int64_t source(const std::string& mode, std::int64_t place, std::int64_t ex
   return within < extent ? within : period - within;
 }
 
-/// Around it lie its own elements, axis by axis.
+/// Pads with the array's own elements, axis by axis.
 Part with_own(Call& c, Part x, const Integers& widths, const std::string& mode) {
   for (int axis = 0; axis < x.rank(); ++axis) {
     const std::int64_t before = widths[2 * static_cast<std::size_t>(axis)], behind = widths[2 * static_cast<std::size_t>(axis) + 1];
@@ -185,7 +185,7 @@ Values pad(Call& c) {
   return c.mistake(DiagnosticKind::value, "`Pad`: `mode` is one of constant, reflect, edge, wrap, not `" + mode + "`");
 }
 
-/// Cut off evenly, or zeros put around evenly; where that leaves one, behind.
+/// Crops or pads with zeros evenly at both ends; an odd element is added behind.
 Values center_crop_pad(Call& c) {
   const auto wanted = c.known_integers(1, kResultShape);
   Integers all(c[0].shape().size());

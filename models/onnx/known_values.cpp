@@ -10,7 +10,7 @@ namespace cleave::models::onnx {
 namespace {
 
 constexpr std::int64_t kMostElements = 1 << 20;
-constexpr std::size_t kMostLookedAt = 10'000;  ///< for a message
+constexpr std::size_t kMostLookedAt = 10'000;  ///< values visited for a message
 
 Array array_of(const Literal& literal) {
   switch (literal.type) {
@@ -23,7 +23,7 @@ Array array_of(const Literal& literal) {
   return Array::scalar<float>(static_cast<float>(literal.floating));
 }
 
-/// Whether a node always gives the same for the same operands, without the host's being asked.
+/// Whether a node is deterministic and runs without a host function.
 bool repeatable(const Node& node) {
   return node.kind == NodeKind::operation && node.op->purity_for(node.attributes) == Purity::pure && !node.host_function() &&
          !node.attributes.find("seed");
@@ -70,7 +70,7 @@ std::optional<ValueId> KnownValues::fill(ValueId value) {
   }
   for (std::size_t i = 0; i < node.results.size(); ++i)
     known_[node.results[i].index] = computable ? std::optional(std::move(results[i])) : std::nullopt;
-  known_.try_emplace(value.index);  // control flow
+  known_.try_emplace(value.index);  // results of control flow
   return std::nullopt;
 }
 

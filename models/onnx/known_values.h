@@ -1,5 +1,5 @@
-// Values that follow from constants alone, computed while a file is read: shapes, counts, conditions. By the meanings of operations, so
-// that a lowering need not know whether what it makes will be folded. What nobody asks for is not computed.
+// KnownValues: constant folding while a file is read, for shapes, counts and conditions. It evaluates the reference implementations of
+// operations, so that a lowering need not fold anything itself. Values are computed only on request.
 #pragma once
 
 #include <optional>
@@ -15,20 +15,19 @@ class KnownValues {
  public:
   explicit KnownValues(const Tracer& tracer) : tracer_(tracer) {}
 
-  /// A leaf of the program that has this value in every run.
+  /// Records a leaf of the program that has the same value in every run.
   void set(ValueId leaf, Array value) { known_[leaf.index] = std::move(value); }
-  /// The value, or nothing where it depends on what a run is given, or would be too large.
+  /// The value; nothing if it depends on the inputs of a run or would be too large.
   std::optional<Array> of(const Operand& operand);
-  /// The inputs of the program on which a value that is not known depends; nothing where it depends on more than inputs (a loop, an
-  /// effect).
+  /// The inputs of the program on which an unknown value depends; nothing if it also depends on something else (a loop, an effect).
   [[nodiscard]] std::optional<std::vector<ValueId>> unknown_inputs(ValueId value) const;
 
  private:
-  /// Fills in `value` if its operands are filled in; else the first one that is not.
+  /// Computes `value` if all its operands have an entry; else returns the first operand without one.
   std::optional<ValueId> fill(ValueId value);
 
   const Tracer& tracer_;
-  std::unordered_map<std::uint32_t, std::optional<Array>> known_;  ///< by value; nothing: looked at, and not known
+  std::unordered_map<std::uint32_t, std::optional<Array>> known_;  ///< by value; nothing: examined, and not known
 };
 
 }  // namespace cleave::models::onnx

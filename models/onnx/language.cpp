@@ -1,5 +1,5 @@
-// What stands around attention in language models: rotary embeddings, caches of keys and values, and layers that carry a state along a
-// sequence in place of one.
+// Lowerings of operators of language models around attention: rotary embeddings, caches of keys and values, and layers that carry a state
+// along a sequence and replace attention.
 #include <cmath>
 
 #include "models/onnx/pieces.h"
@@ -11,7 +11,7 @@ using Integers = std::vector<std::int64_t>;
 
 // --- RotaryEmbedding ---------------------------------------------------------------------------------------------------------------------
 
-/// Every second element of the last axis.
+/// Every second element of the last axis, beginning with element `from`.
 Part every_second(Call& c, const Part& x, std::int64_t from) {
   const Shape shape = x.shape();
   Integers starts(shape.size(), 0), steps(shape.size(), 1);
@@ -20,7 +20,7 @@ Part every_second(Call& c, const Part& x, std::int64_t from) {
   return c("slice", {x}, {{"starts", starts}, {"stops", shape}, {"steps", steps}});
 }
 
-/// Pairs of elements as the coordinates of points, each turned by its angle.
+/// Rotates pairs of elements, taken as coordinates of points, each by its angle.
 Part turned(Call& c, const Part& x, const Part& cosine, const Part& sine, bool interleaved) {
   const int last = x.rank() - 1;
   const std::int64_t size = x.shape().back();
@@ -57,7 +57,8 @@ Values rotary_embedding(Call& c) {
 
 // --- TensorScatter -----------------------------------------------------------------------------------------------------------------------
 
-/// Into each sample of the cache at its own place: windows, which are written where the cache lies. Round about: by index.
+/// Writes into each sample of the cache at the sample's own position: by slice updates, which can be in place. With `mode` circular, or for
+/// many samples, by scatter.
 Values tensor_scatter(Call& c) {
   const Part &cache = c[0], &update = c[1];
   const std::string mode = c.text("mode", "linear");
@@ -92,7 +93,7 @@ Values tensor_scatter(Call& c) {
 
 // --- CausalConvWithState -----------------------------------------------------------------------------------------------------------------
 
-/// A convolution of each channel by itself over what was before: the end of the last call's input, or zeros.
+/// A depthwise convolution over the sequence, preceded by the end of the previous call's input or by zeros.
 Values causal_conv(Call& c) {
   const std::string activation = c.text("activation", "none");
   if (activation != "none" && activation != "silu" && activation != "swish")
@@ -117,7 +118,7 @@ Values causal_conv(Call& c) {
 
 // --- LinearAttention ---------------------------------------------------------------------------------------------------------------------
 
-/// What each step of the sequence reads, the steps in front: queries [t, batch, heads, group, d_k], keys [t, batch, heads, 1, d_k], values
+/// The operands of each step, with the steps as first axis: queries [t, batch, heads, group, d_k], keys [t, batch, heads, 1, d_k], values
 /// [t, batch, heads, 1, d_v], factors of the state [t, batch, heads, d_k or 1, 1] and rates [t, batch, heads or 1, 1, 1].
 struct Steps {
   Part queries, keys, values, factors, rates;
@@ -130,7 +131,7 @@ Part steps_of(Call& c, const Part& x, std::int64_t heads, std::int64_t group, st
   return permuted(c, c.reshape(c.as(DType::f32, x), {shape[0], shape[1], heads, group, size}), {1, 0, 2, 3, 4});
 }
 
-/// The state [batch, heads, d_k, d_v] behind a step, and what the step gives.
+/// The state [batch, heads, d_k, d_v] after a step, and the result of the step.
 Parts linear_step(Call& c, const Steps& at, Part state) {
   if (at.decays()) state = c.multiply(state, at.factors);
   Part value = at.values;
@@ -167,7 +168,7 @@ std::optional<Steps> linear_steps(Call& c, std::int64_t heads, std::int64_t grou
 }
 
 Values linear_attention(Call& c) {
-  c.ignore({"chunk_size"});  // of no meaning for the result
+  c.ignore({"chunk_size"});  // does not affect the result
   const std::int64_t query_heads = c.integer("q_num_heads", 0), heads = c.integer("kv_num_heads", 0);
   const Shape query = c[0].shape(), value = c[2].shape();
   if (heads < 1 || query_heads % heads != 0 || query.size() != 3 || value.size() != 3 || query[2] % query_heads != 0 ||

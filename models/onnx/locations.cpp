@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::size_t kMostFrames = 32;
 
-/// What is between `begin` and `end`, and everything behind is left in `text`; nothing if they do not follow.
+/// The text between `begin` and `end`; removes everything up to `end` from `text`. Nothing if they do not follow.
 std::optional<std::string_view> take_between(std::string_view& text, std::string_view begin, std::string_view end) {
   const std::size_t from = text.find(begin);
   if (from == std::string_view::npos) return std::nullopt;
@@ -19,7 +19,7 @@ std::optional<std::string_view> take_between(std::string_view& text, std::string
   return found;
 }
 
-/// Not what the user wrote, but a library that he calls.
+/// Whether a file belongs to an installed library and not to the user's code.
 bool installed(std::string_view file) {
   return file.find("/site-packages/") != std::string_view::npos || file.find("/dist-packages/") != std::string_view::npos;
 }
@@ -44,7 +44,7 @@ SourceLocation Locations::named(std::string_view what, std::string_view name) co
   return {std::make_shared<const std::string>(file_name_ + ": " + std::string(what) + " " + std::string(name)), 0, 0, nullptr};
 }
 
-/// `  File "PATH", line 12, in forward`, each with a line of source below it, outermost first (traceback.format_list).
+/// Parses frames of the form `  File "PATH", line 12, in forward`, each followed by a source line, outermost first (traceback.format_list).
 std::vector<Locations::Frame> Locations::frames(std::string_view trace) {
   std::vector<Frame> found;
   while (found.size() < kMostFrames) {
@@ -77,14 +77,14 @@ SourceLocation Locations::of(const NodeProto& node) {
   std::size_t user = last_of([](const Frame& frame) { return !installed(frame.file); });
   if (user == trace.size()) user = last_of([](const Frame& frame) { return !of_torch(frame.file); });
   if (user == trace.size()) user = trace.size() - 1;
-  // Behind the user's line stands the node; behind that, who called.
+  // The chain behind the user's line: first the node, then the callers.
   std::shared_ptr<const SourceFrame> via;
   for (std::size_t i = 0; i < user; ++i)
     via = std::make_shared<const SourceFrame>(SourceFrame{std::string(trace[i + 1].function), at(trace[i], std::move(via))});
   return at(trace[user], std::make_shared<const SourceFrame>(SourceFrame{"node " + node_title(node), {file_, 0, 0, std::move(via)}}));
 }
 
-/// `/encoder/layer.0/MatMul`: the parts of the name before the last one.
+/// The namespaces in a node's name, the parts before the last one: `/encoder/layer.0` of `/encoder/layer.0/MatMul`.
 std::shared_ptr<const SourceFrame> Locations::chain_of(std::string_view node_name) {
   const std::size_t slash = node_name.rfind('/');
   if (slash == std::string_view::npos || slash == 0) return nullptr;

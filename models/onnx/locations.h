@@ -1,5 +1,5 @@
-// Where a node of an ONNX file comes from: the line of the user's Python, which PyTorch's exporter writes into the node's metadata, else
-// the node itself, by name, operator and file.
+// Source locations of the nodes of an ONNX file: the line of the user's Python if the node's metadata has one, as PyTorch's exporter writes
+// it; else the node's name, operator and file.
 #pragma once
 
 #include <map>
@@ -15,14 +15,14 @@ namespace cleave::models::onnx {
 
 class Locations {
  public:
-  /// `sources`: where the files must lie that stack traces name; null: in the folder of `file`.
+  /// `sources`: the folders in which files named by stack traces must be; null: the folder of `file`.
   explicit Locations(std::string file, std::shared_ptr<const FileRoots> sources = nullptr);
 
-  /// With a stack trace: the innermost frame outside of installed packages, as `FILE:12`, with its callers and the node as the chain.
-  /// Without: `model.onnx: node NAME (Op)`, with its namespaces as the chain.
+  /// With a stack trace: the innermost frame outside of installed packages, as `FILE:12`; its callers and the node are the chain. Without:
+  /// `model.onnx: node NAME (Op)`; its namespaces are the chain.
   SourceLocation of(const NodeProto& node);
   [[nodiscard]] SourceLocation whole_file() const { return {file_, 0, 0, nullptr}; }
-  /// What stands in the file under a name: an input, an initializer.
+  /// The location of a named object in the file: an input, an initializer.
   [[nodiscard]] SourceLocation named(std::string_view what, std::string_view name) const;
 
  private:
@@ -37,11 +37,11 @@ class Locations {
   std::string file_name_;
   std::shared_ptr<const FileRoots> sources_;
   std::shared_ptr<const std::string> file_;
-  std::map<std::string, std::shared_ptr<const std::string>, std::less<>> files_;       ///< of Python
+  std::map<std::string, std::shared_ptr<const std::string>, std::less<>> files_;       ///< Python files, by path
   std::map<std::string, std::shared_ptr<const SourceFrame>, std::less<>> namespaces_;  ///< by path
 };
 
-/// "`NAME` (Op)", or "(Op)" of a node without a name.
+/// "`NAME` (Op)", or "(Op)" if the node has no name.
 std::string node_title(const NodeProto& node);
 
 }  // namespace cleave::models::onnx

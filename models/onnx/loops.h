@@ -1,4 +1,4 @@
-// What loops and branches of a file have in common on their way to the Tracer.
+// Helpers for lowering loops and branches to the Tracer.
 #pragma once
 
 #include <cstdint>
@@ -9,19 +9,19 @@
 
 namespace cleave::models::onnx {
 
-inline constexpr std::int64_t kMostUnrolled = 1024;                                   ///< trips that are read one by one
-inline constexpr std::int64_t kMostTrips = std::numeric_limits<std::int32_t>::max();  ///< what a counter holds
+inline constexpr std::int64_t kMostUnrolled = 1024;                                   ///< the most iterations that are unrolled
+inline constexpr std::int64_t kMostTrips = std::numeric_limits<std::int32_t>::max();  ///< the most iterations, as the counter is an i32
 
-/// The values with the names of the node's results, as the Tracer takes them.
+/// The values as the Tracer's states, named after the node's results.
 std::vector<Tracer::State> states(Call& c, const Values& values);
 Values values_of(Call& c, const std::vector<Operand>& operands);
-/// Whether all are tensors of a known size: what a loop can carry and a branch can give.
+/// Whether all values are tensors of a fixed size, as loop-carried values and results of branches must be.
 bool plain(const Values& values);
 
-/// What the trips of a loop put side by side along a new first axis.
+/// Stacks values of all iterations of a loop along a new first axis.
 class Collected {
  public:
-  /// `sample`: what one trip gives; `most`: so many trips.
+  /// `sample`: the collected values of one iteration; `most`: the largest number of iterations.
   Collected(Call& c, const Values& sample, std::int64_t most) : c_(c) {
     for (const Value& each : sample) {
       Shape shape = each.part.shape();
@@ -31,7 +31,7 @@ class Collected {
   }
   [[nodiscard]] const Values& initial() const { return initial_; }
 
-  /// The collection with the values of one more trip.
+  /// The collection, updated with the value of one more iteration.
   Value put(const Value& collection, const Value& value, const Part& trip) {
     std::vector<Part> operands{collection.part, value.part, trip};
     operands.insert(operands.end(), value.part.shape().size(), Part(0));

@@ -1,4 +1,4 @@
-// Losses of classification.
+// Lowerings of classification losses.
 #include "models/onnx/call.h"
 
 namespace cleave::models::onnx {
@@ -6,8 +6,8 @@ namespace {
 
 using Integers = std::vector<std::int64_t>;
 
-/// From logarithms of probabilities [n, classes, ...], labels [n, ...] and perhaps a weight for each class. What has the label
-/// `ignore_index`, which need not be one of a class, counts for nothing.
+/// Negative log-likelihood from logarithms of probabilities [n, classes, ...], labels [n, ...] and optionally a weight for each class.
+/// Elements with the label `ignore_index`, which need not be a class, do not count.
 Values likelihood_loss(Call& c, const Part& logarithms) {
   const std::optional<std::int64_t> ignore = c.integer("ignore_index");
   const std::string reduction = c.text("reduction", "mean");

@@ -1,4 +1,4 @@
-// check_messages: one walk over all fields of all messages, by a table of which field of which message is itself a message.
+// check_messages: one walk over all fields of all messages. A table says which fields of a message are messages themselves.
 #include <array>
 #include <span>
 #include <string>
@@ -33,7 +33,7 @@ struct Child {
   Message message;
 };
 
-// The fields that are messages. What has none here is a leaf: its fields are walked and none entered.
+// Fields that are messages. A message kind without a table is a leaf: its fields are checked but not entered.
 constexpr Child kModel[] = {{7, Message::graph}, {8, Message::opset}, {14, Message::entry}, {25, Message::function}};
 constexpr Child kGraph[] = {{1, Message::node},        {5, Message::tensor},      {11, Message::value_info},
                             {12, Message::value_info}, {13, Message::value_info}, {15, Message::sparse_tensor}};
@@ -74,14 +74,14 @@ std::span<const Child> children(Message message) {
   return {};
 }
 
-/// A sequence of sequences of …: types nest, too.
+/// Types nest too: a sequence of sequences.
 constexpr int kMostNestedMessages = 4 * kMostNestedGraphs;
 
 class Check {
  public:
   explicit Check(std::string_view file) : file_(file) {}
 
-  /// Recursion is bounded by the two limits.
+  /// The two limits bound the recursion.
   Status message(Message kind, std::string_view bytes, int depth, int graphs) {
     graphs += kind == Message::graph ? 1 : 0;
     if (graphs > kMostNestedGraphs + 1) return refuse("graphs lie deeper inside each other than " + std::to_string(kMostNestedGraphs));

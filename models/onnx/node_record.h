@@ -1,4 +1,4 @@
-// What a node of an ONNX file was, with the types of its values as cleave infers them: for rules that place nodes and not operations.
+// A record of a node of an ONNX file, with the types that cleave infers for its values: for rules that place nodes rather than operations.
 #pragma once
 
 #include <string>
@@ -9,16 +9,16 @@
 namespace cleave::models::onnx {
 
 struct ValueRecord {
-  std::string name;  ///< with the number of its graph in front, as graphs inside may use a name again; empty: left out
+  std::string name;  ///< prefixed with its graph's number, since subgraphs may reuse a name; empty: left out
   enum class Kind : std::uint8_t { computed, input, initializer } kind = Kind::computed;
   TensorType type;
 };
 
 struct NodeRecord {
   std::string title;  ///< "NAME (Op)"
-  std::string op;     ///< with its domain, if that is another than ai.onnx
+  std::string op;     ///< prefixed with its domain, if that is not ai.onnx
   int version = 0;
-  int graph = 0;  ///< 0: the model's; each inlining of a graph inside has a number of its own
+  int graph = 0;  ///< 0: the model's graph; each inlining of a subgraph has its own number
   std::vector<ValueRecord> inputs, outputs;
 };
 

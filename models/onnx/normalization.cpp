@@ -1,4 +1,4 @@
-// Normalizations: by the statistics of a batch, of layers, groups and instances, and by norms.
+// Lowerings of normalizations: by batch, layer, group and instance statistics, and by norms.
 #include <algorithm>
 
 #include "models/onnx/broadcasting.h"
@@ -12,7 +12,7 @@ double epsilon(Call& c) {
   return c.number("epsilon", 1e-5F);
 }
 
-/// Operands of one element type, the widest of them: the vocabulary's functions take no others.
+/// Converts operands to the widest of their types, since the vocabulary's functions take operands of one type.
 Parts alike(Call& c, Parts parts) {
   DType widest = parts[0].dtype();
   for (const Part& part : parts) widest = promote(widest, part.dtype());
@@ -22,7 +22,7 @@ Parts alike(Call& c, Parts parts) {
 
 // --- over the batch ----------------------------------------------------------------------------------------------------------------------
 
-/// What training gives beside its result: the running statistics, and before version 14 those of this batch.
+/// The results in training: the normalized value, the running statistics, and before version 14 also those of this batch.
 Values train(Call& c, Parts operands) {
   const double momentum = c.number("momentum", 0.9F);
   const Part x = c.as(promote(c[0].dtype(), DType::f32), c[0]);
@@ -40,7 +40,7 @@ Values train(Call& c, Parts operands) {
   return results;
 }
 
-/// Before version 14 a node that gives more than one result is one of training.
+/// Before version 14, a node with more than one result is in training mode.
 Values batch_normalization(Call& c) {
   c.ignore({"consumed_inputs", "momentum"});
   if (c.version() < 9 && !c.flag("spatial", true)) return c.unsupported("with `spatial` = 0");
@@ -52,13 +52,13 @@ Values batch_normalization(Call& c) {
 
 // --- over the last axes ------------------------------------------------------------------------------------------------------------------
 
-/// Whether an operand broadcasts to the normalized axes alone, as the vocabulary's functions want it.
+/// Whether operand `i` broadcasts to the normalized axes alone, as the vocabulary's functions require.
 bool meets_rows(Call& c, std::size_t i, int axis) {
   const Shape shape = c[0].shape(), rows(shape.begin() + axis, shape.end());
   return !c.has(i) || broadcast(c[i].shape(), rows) == rows;
 }
 
-/// By the function itself where its scale and bias fit, else behind it.
+/// Applies `function` with scale and bias if their shapes allow it; else without, followed by a multiplication and an addition.
 Part over_rows(Call& c, std::string_view function, int axis) {
   const Attributes attributes{{"axis", std::int64_t{axis}}, {"epsilon", epsilon(c)}};
   if (c.has(1) && meets_rows(c, 1, axis) && meets_rows(c, 2, axis)) return c(function, alike(c, c.parts()), attributes);
@@ -67,7 +67,7 @@ Part over_rows(Call& c, std::string_view function, int axis) {
   return c.has(2) ? c.add(y, c[2]) : y;
 }
 
-/// The same in its parts, two of which are results too.
+/// Layer normalization as separate operations, since the mean and the factor are results too.
 Values layer_with_statistics(Call& c, int axis, DType statistics) {
   const Part x = c.as(promote(c[0].dtype(), DType::f32), c[0]);
   Integers axes;
@@ -88,16 +88,16 @@ Values layer_normalization(Call& c) {
   return {c.as(c[0].dtype(), over_rows(c, "layer_norm", *axis))};
 }
 
-/// The result is of the scale's type.
+/// The result has the type of the scale.
 Values rms_normalization(Call& c) {
-  c.ignore({"stash_type"});  // f32, or what is wider
+  c.ignore({"stash_type"});  // f32, or the wider operand type
   const std::optional<int> axis = c.axis(c.integer("axis", -1), c[0].rank());
   return axis ? Values{c.as(c[1].dtype(), over_rows(c, "rms_norm", *axis))} : c.poison();
 }
 
 // --- over groups and channels ------------------------------------------------------------------------------------------------------------
 
-/// Before version 21 scale and bias are given for each group, then for each channel.
+/// Before version 21, scale and bias have one element for each group; since then, one for each channel.
 Values group_normalization(Call& c) {
   c.ignore({"stash_type"});
   const std::optional<std::int64_t> groups = c.integer("num_groups");
@@ -122,7 +122,7 @@ Values lp_normalization(Call& c) {
   return {c("lp_norm", {c[0]}, {{"axis", c.integer("axis", -1)}, {"p", c.integer("p", 2)}})};
 }
 
-/// The sum over neighbouring channels, divided by their number, is a pool over the axis of channels.
+/// The sum over neighbouring channels, divided by their number, is an average pool over the axis of channels.
 Values lrn(Call& c) {
   const std::optional<std::int64_t> size = c.integer("size");
   const Shape shape = c[0].shape();

@@ -1,4 +1,4 @@
-// The table of contents of an ONNX file: its bytes, its messages, the versions it is written in, its graph.
+// Reads an ONNX file in order: its bytes, its messages, its versions, its graph. Entry point: read_onnx.
 #include "models/onnx/onnx_model.h"
 
 #include <algorithm>
@@ -19,7 +19,7 @@ namespace {
 
 using namespace onnx;
 
-constexpr int kMostReadings = 8;            ///< each finds arms that cannot be read, or is the last one
+constexpr int kMostReadings = 8;            ///< each but the last one finds arms that cannot be read
 constexpr std::int64_t kNewestFormat = 14;  ///< IR_VERSION of onnx 1.23
 
 std::string model_name(const std::string& file, const ModelProto& model) {
@@ -27,7 +27,7 @@ std::string model_name(const std::string& file, const ModelProto& model) {
   return name.empty() || name == "main_graph" || name == "torch_jit" || name == "main" ? std::filesystem::path(file).stem().string() : name;
 }
 
-/// What there is to say about the versions.
+/// The mistake in the file's versions, or empty.
 std::string version_mistake(const ModelProto& model) {
   if (model.graph.empty()) return "the file holds no graph";
   for (const OpsetImport& import : model.opsets) {
@@ -39,7 +39,7 @@ std::string version_mistake(const ModelProto& model) {
   return model.opsets.empty() ? "the file does not say which operator set it is written in" : "";
 }
 
-/// "f32[batch, 4]"; names that are no names (`batch + 1`) are sizes without a name.
+/// "f32[batch, 4]"; names that are no identifiers (`batch + 1`) are shown as unnamed sizes.
 std::string declared_type(DType dtype, const std::vector<Dimension>& dims) {
   const auto is_name = [](std::string_view name) {
     const auto letter = [](char c) { return c == '_' || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
@@ -52,7 +52,7 @@ std::string declared_type(DType dtype, const std::vector<Dimension>& dims) {
   return std::string(to_string(dtype)) + "[" + sizes + "]";
 }
 
-/// Why each node is pinned to the host; nothing of those that are not.
+/// The reason to pin each node to the host; nothing for nodes that are not pinned.
 std::vector<std::optional<Allowance>> host_pins(const std::vector<NodeRecord>& records, OrtPins rule) {
   std::vector<Side> sides;
   if (rule == OrtPins::placement) sides = place_as_onnxruntime(records).sides;
@@ -66,7 +66,7 @@ std::vector<std::optional<Allowance>> host_pins(const std::vector<NodeRecord>& r
   return pins;
 }
 
-/// A file that is whole, by its messages.
+/// A file whose messages were checked (check_messages).
 class File {
  public:
   File(std::string_view bytes, const std::string& path, const ModelOptions& options)
@@ -80,7 +80,7 @@ class File {
   [[nodiscard]] const ModelProto& model() const { return model_; }
   [[nodiscard]] Status unchanged() const { return tensors_.unchanged(); }
 
-  /// What its nodes are; the graph is of no use.
+  /// The records of its nodes. The graph that is read for them is not usable.
   std::vector<NodeRecord> records() {
     ArmMistakes broken;
     for (int reading = 1;; ++reading) {
@@ -91,7 +91,7 @@ class File {
     }
   }
 
-  /// Reads it until no arm is found any more that cannot be read.
+  /// Reads the graph, again and again until no more unreadable arms are found.
   Graph graph() {
     std::vector<std::optional<Allowance>> pins;
     if (options_.pins != OrtPins::none) pins = host_pins(records(), options_.pins);
@@ -108,7 +108,7 @@ class File {
       }
       if (!tracer.has_errors()) return finished(tracer, reader.arms().warnings());
       if (broken.empty()) return failed(path_, reader.mistakes());
-      broken.clear();  // other mistakes, too: all of them are told as they are
+      broken.clear();  // there are other mistakes too, so all are reported unchanged
       reading = kMostReadings;
     }
   }
@@ -145,7 +145,7 @@ class File {
   Tensors tensors_;
 };
 
-/// `mapped`: where the bytes lie, null for a buffer of somebody else's.
+/// `mapped`: the file mapping that holds the bytes; null if the caller owns them.
 Graph parse(std::string_view bytes, const MappedFile* mapped, const std::string& path, const ModelOptions& options) {
   const auto refuse = [&](DiagnosticKind kind, std::string message) {
     Diagnostics mistakes;
@@ -160,7 +160,7 @@ Graph parse(std::string_view bytes, const MappedFile* mapped, const std::string&
   File file(bytes, path, options);
   if (std::string mistake = version_mistake(file.model()); !mistake.empty()) return refuse(DiagnosticKind::unsupported, std::move(mistake));
   Graph graph = file.graph();
-  // Any mistake that was found is one of the half of a file.
+  // If the file changed meanwhile, any mistake found may come from a half-written file.
   if (std::optional<std::string> what = changed(file.unchanged())) return refuse(DiagnosticKind::file, *std::move(what));
   return graph;
 }

@@ -1,4 +1,4 @@
-// An ONNX file -> Graph (https://onnx.ai/onnx/repo-docs/IR.html).
+// Reader of ONNX files -> Graph (https://onnx.ai/onnx/repo-docs/IR.html).
 #pragma once
 
 #include <string>
@@ -9,9 +9,9 @@
 namespace cleave::models {
 
 Graph read_onnx(const std::string& path, const ModelOptions& options);
-/// Inputs that have no initializer; of a file that cannot be read, none.
+/// The inputs that have no initializer; empty if the file cannot be read.
 std::vector<DeclaredInput> onnx_inputs(const std::string& path);
-/// Where ONNX Runtime would run the nodes of a model that can be read, and what it would copy.
+/// The sides on which ONNX Runtime would run the nodes of a readable model, and the values that it would copy.
 onnx::OrtPlacement onnxruntime_placement(const std::string& path, const ModelOptions& options);
 
 }  // namespace cleave::models

@@ -15,14 +15,14 @@ namespace {
 
 constexpr std::int64_t kSmallInitializer = 100;  ///< elements
 
-/// One row of an operator: the versions, and the element types of its first type variable.
+/// A row of ONNX Runtime's table for an operator: its versions, and the element types of its first type variable.
 struct Kernel {
   int since = 0, until = 0;
   std::set<std::string, std::less<>> types;
 };
 using Kernels = std::map<std::string, std::vector<Kernel>, std::less<>>;
 
-/// "13+", "12" or "[6, 12]".
+/// Parses a range of versions: "13+", "12" or "[6, 12]".
 std::pair<int, int> versions(std::string_view text) {
   constexpr int kOpen = 1000;
   const bool range = text.starts_with("[");
@@ -81,7 +81,7 @@ std::string_view ort_name(DType dtype) {
   return "bool";
 }
 
-/// Operands that the CUDA kernel of an operator takes from the host's memory: what decides shapes and control flow.
+/// Whether the CUDA kernel of an operator reads this operand from host memory: operands that determine shapes and control flow.
 bool takes_from_host(const NodeRecord& node, std::size_t operand) {
   static const std::map<std::string, std::vector<std::size_t>, std::less<>> kOperands = {
       {"Clip", {1, 2}},        {"ConstantOfShape", {0}}, {"CumSum", {1}},    {"Dropout", {1, 2}},  {"Expand", {1}},  {"If", {0}},
@@ -97,7 +97,7 @@ bool gives_to_host(const NodeRecord& node) {
   return node.op == "Shape" || node.op == "Size";
 }
 
-/// A value that lies on the host, though the node is the accelerator's.
+/// Whether the results of a node are in host memory, even if the node runs on the accelerator.
 bool lies_on_host(const NodeRecord& node, Side side) {
   return side == Side::host || gives_to_host(node);
 }
@@ -110,13 +110,13 @@ class Rule {
     for (std::size_t i = 0; i < nodes_.size(); ++i) {
       for (const ValueRecord& output : nodes_[i].outputs) {
         if (nodes_[i].op == "Constant")
-          constants_.insert(output.name);  // an initializer, by the time that nodes are placed
+          constants_.insert(output.name);  // an initializer by the time that nodes are placed
         else
           producers_.emplace(output.name, i);
       }
       result_.sides.push_back(ort_has_cuda_kernel(nodes_[i]) ? Side::accelerator : Side::host);
     }
-    // In the order of the file each node is looked at behind those that it reads.
+    // In the file's order, each node follows those that it reads.
     for (std::size_t i = 0; i < nodes_.size(); ++i)
       if (result_.sides[i] == Side::accelerator && computes_shapes(i)) result_.sides[i] = Side::host;
     for (std::size_t i = 0; i < nodes_.size(); ++i)
@@ -125,7 +125,8 @@ class Rule {
   }
 
  private:
-  /// ONNX Runtime comes to a node from a value of Shape or of another node that computes shapes, and takes it if all others fit.
+  /// Whether a node computes shapes: at least one operand comes from Shape or another node that computes shapes, and all others are on the
+  /// host.
   [[nodiscard]] bool computes_shapes(std::size_t node) const {
     bool reached = false;
     for (std::size_t i = 0; i < nodes_[node].inputs.size(); ++i) {

@@ -1,6 +1,5 @@
-// Where ONNX Runtime with its CUDA provider would run the nodes of a model, and what it would copy: its rule, applied to the nodes of the
-// file, to be compared with the optimum. Facts: its documentation (OperatorKernels), its sources (fallback_cpu_capability,
-// transformer_memcpy).
+// The placement of ONNX Runtime with its CUDA provider: its rule, applied to the nodes of a file, for comparison with the optimum. Sources:
+// its documentation (OperatorKernels) and its code (fallback_cpu_capability, transformer_memcpy).
 #pragma once
 
 #include <cstdint>
@@ -14,7 +13,7 @@
 
 namespace cleave::models::onnx {
 
-/// A copy between host and accelerator in each run. What a run is given and gives back is not counted, nor are weights.
+/// A copy between host and accelerator in each run. Inputs and outputs of the run are not counted, nor are weights.
 struct OrtCopy {
   std::string value, producer, consumer;  ///< titles of nodes
   std::int64_t bytes = 0;
@@ -28,10 +27,10 @@ struct OrtPlacement {
 
 /// Whether ONNX Runtime 1.23 has a CUDA kernel for the node.
 bool ort_has_cuda_kernel(const NodeRecord& node);
-/// "`Unique` (f32)": with the types of its operands, each once.
+/// "`Unique` (f32)": the operator with the distinct types of its operands.
 std::string op_and_types(const NodeRecord& node);
-/// A node with a kernel goes to the accelerator, except one that computes shapes: all of its operands come from the host (results of Shape
-/// and Size and of nodes like itself, small initializers, inputs of the graph). Each graph by itself.
+/// Places a node with a CUDA kernel on the accelerator, unless it computes shapes: then all of its operands are on the host (results of
+/// Shape, Size and other shape-computing nodes, small initializers, inputs of the graph). Treats each graph separately.
 OrtPlacement place_as_onnxruntime(std::span<const NodeRecord> nodes);
 
 }  // namespace cleave::models::onnx

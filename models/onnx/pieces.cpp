@@ -67,9 +67,9 @@ Part within_bound(Call& c, const Part& count, std::int64_t bound, bool at_least)
   const std::string end = (at_least ? " or more" : "") + std::string(" results, and --bound ") + name + "=" + bound_text +
                           " makes room for " + bound_text + "; give a larger one";
   SourceLocation location = c.location();
-  if (c.tracer().chained(SourceLocation()).via) location.via = nullptr;  // scopes stand behind the place of a node once it is traced
+  if (c.tracer().chained(SourceLocation()).via) location.via = nullptr;  // the traced node's location has the chain of scopes already
   HostFunction function;
-  function.name = name;  // with which its Errors begin
+  function.name = name;  // its Errors begin with this name
   function.takes = function.returns = {count.type()};
   function.pure = true;
   function.seconds = 0;

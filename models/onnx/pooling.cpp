@@ -1,4 +1,4 @@
-// Pools: windows over images, whole channels, regions; and the way back from a pool.
+// Lowerings of pools: over windows, whole channels and regions; and of the inverse, MaxUnpool.
 #include "graph/ops/pooling.h"
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace {
 
 using Integers = std::vector<std::int64_t>;
 
-/// With what the vocabulary's pools have beside; nothing after a mistake.
+/// Window attributes, and those that only pools have; nothing after a mistake.
 std::optional<Attributes> pool_attributes(Call& c) {
   Attributes attributes = window_attributes(c);
   auto kernel = c.integers("kernel_shape");
@@ -24,7 +24,7 @@ std::optional<Attributes> pool_attributes(Call& c) {
   return attributes;
 }
 
-/// Windows of one element each, as adaptive pools leave them where x already has the size: nothing is done.
+/// Whether each window has one element, as exporters write adaptive pools whose input already has the size: then the pool does nothing.
 bool takes_all_as_it_is(const Attributes& attributes) {
   const auto all = [&](const char* name, std::int64_t number) {
     const auto numbers = attributes.get_or<Integers>(name, {});
@@ -42,10 +42,10 @@ Values average_pool(Call& c) {
   return {c("avg_pool", {c[0]}, *std::move(attributes))};
 }
 
-// --- max_pool with the places of what it finds -------------------------------------------------------------------------------------------
+// --- max_pool with indices ---------------------------------------------------------------------------------------------------------------
 
-/// Of each window the places in its channel that it covers, [windows, taps] in row-major order: padding stands for the first of them, so
-/// that the first largest element is where it was. Nothing if a window covers none.
+/// The positions in the channel that each window covers, [windows, taps] in row-major order. Taps in the padding repeat the first covered
+/// position, so that the index of the first largest element stays correct. Nothing if a window covers no element.
 std::optional<Integers> covered_places(const ops::Window& window) {
   Integers places;
   for (std::int64_t p = 0; p < window.outs(); ++p) {
@@ -68,14 +68,14 @@ std::optional<Integers> covered_places(const ops::Window& window) {
   return places;
 }
 
-/// The same place where columns are counted before rows: ONNX's `storage_order` 1.
+/// The same position counted in column-major order: ONNX's `storage_order` 1.
 std::int64_t by_columns(const ops::Window& window, std::int64_t place) {
   const std::int64_t last = place % window[2].in, upper = place / window[2].in, middle = upper % window[1].in, first = upper / window[1].in;
   const bool three = window[0].in > 1;
   return three ? first + window[0].in * (middle + window[1].in * last) : middle + window[1].in * last;
 }
 
-/// Counted through the whole of x.
+/// Indices of the largest elements, counted through all of x.
 std::optional<Part> indices_of_largest(Call& c, const Shape& result, const Attributes& attributes, bool columns) {
   const ops::Window window = ops::pool_window(c[0].type(), attributes);
   const auto places = covered_places(window);
@@ -100,7 +100,7 @@ Values max_pool(Call& c) {
   const auto attributes = pool_attributes(c);
   const bool columns = c.flag("storage_order");
   if (!attributes) return c.poison();
-  const Part y = c.as(c[0].dtype(), c("max_pool", {c[0]}, *attributes));  // of integers it gives f32
+  const Part y = c.as(c[0].dtype(), c("max_pool", {c[0]}, *attributes));  // integers give f32
   if (!c.wants(1) || y.operand().poisoned()) return {y, Value()};
   const auto indices = indices_of_largest(c, y.shape(), *attributes, columns);
   return indices ? Values{y, *indices} : c.unsupported("with indices of a window that lies in the padding");
@@ -108,12 +108,12 @@ Values max_pool(Call& c) {
 
 // --- norms -------------------------------------------------------------------------------------------------------------------------------
 
-/// `p` was a number first.
+/// `p` was a floating-point attribute in version 1.
 double exponent(Call& c) {
   return c.version() < 2 ? c.number("p", 2) : static_cast<double>(c.integer("p", 2));
 }
 
-/// Windows that end where x ends or behind it, with all of their padding said, so that each has all of its taps.
+/// Window attributes with explicit padding, so that each window has all of its taps: the last one ends at or behind the end of x.
 Attributes whole_windows(const ops::Window& window, std::size_t axes, Attributes attributes) {
   Integers pads(2 * axes, 0);
   for (std::size_t i = 0; i < axes; ++i) {
@@ -128,7 +128,7 @@ Attributes whole_windows(const ops::Window& window, std::size_t axes, Attributes
   return attributes;
 }
 
-/// The sum of powers is the mean of each window with its padding times its taps.
+/// The sum of powers is the mean over each padded window times its number of taps.
 Values lp_pool(Call& c) {
   auto attributes = pool_attributes(c);
   const double p = exponent(c);
@@ -157,14 +157,14 @@ Values global_lp_pool(Call& c) {
   return {c("vector_norm", {c[0]}, std::move(attributes))};
 }
 
-/// The mean or the largest of each channel, whatever the number of axes behind it.
+/// The mean or maximum of each channel, for any number of spatial axes.
 Values global_pool(Call& c) {
   return {c(c.function(), {c[0]}, over_channels(c[0]))};
 }
 
-// --- back from a pool --------------------------------------------------------------------------------------------------------------------
+// --- unpooling ---------------------------------------------------------------------------------------------------------------------------
 
-/// Each element where its index leads in what the pool was given, else 0.
+/// Writes each element to its index in the pool's input shape; all other elements are 0.
 Values max_unpool(Call& c) {
   const auto kernel = c.integers("kernel_shape");
   const Attributes window = window_attributes(c);
@@ -206,7 +206,7 @@ Values roi_align(Call& c) {
              {"coordinates", coordinates}})};
 }
 
-/// Which elements along an axis lie in which bin of which region: [regions, bins, extent].
+/// A mask [regions, bins, extent]: the elements along an axis that are in each bin of each region.
 Part in_bins(Call& c, const Part& first, const Part& last, std::int64_t bins, std::int64_t extent) {
   const Part size = c("maximum", {c.add(c.subtract(last, first), 1), 1});
   const Part step = c.divide(size, static_cast<double>(bins));
@@ -216,7 +216,7 @@ Part in_bins(Call& c, const Part& first, const Part& last, std::int64_t bins, st
   return c("logical_and", {c("greater_equal", {at, begin}), c("less", {at, end})});
 }
 
-/// The largest element of each bin, 0 where it is empty: first along the rows of each, then along the columns.
+/// The largest element of each bin, 0 for an empty bin: first along the rows, then along the columns.
 Values max_roi_pool(Call& c) {
   const auto pooled = c.integers("pooled_shape");
   const double scale = c.number("spatial_scale", 1);

@@ -1,4 +1,4 @@
-// Matrix products.
+// Lowerings of matrix products.
 #include "models/onnx/call.h"
 #include "models/onnx/written_out_attention.h"
 
@@ -10,14 +10,14 @@ Values matmul(Call& c) {
   return {c("matmul", {c[0], c[1]})};
 }
 
-/// A factor that is an attribute: integers stay what they are.
+/// Multiplies by an attribute; the element type stays the same.
 Part scaled(Call& c, const Part& x, double factor) {
   return factor == 1 ? x : c.as(x.dtype(), c.multiply(x, factor));
 }
 
-/// A transposed operand is read as it lies: products take `transpose` into them.
+/// A transposed operand is not copied: products absorb `transpose`.
 Values gemm(Call& c) {
-  c.ignore({"broadcast"});  // of versions below 7: C broadcasts in any case
+  c.ignore({"broadcast"});  // in versions below 7; C broadcasts in any case
   const double alpha = c.number("alpha", 1), beta = c.number("beta", 1);
   const Part a = c.flag("transA") ? c("transpose", {c[0]}) : c[0];
   const Part b = c.flag("transB") ? c("transpose", {c[1]}) : c[1];

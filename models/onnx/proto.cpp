@@ -3,7 +3,7 @@
 namespace cleave::models::onnx {
 namespace {
 
-/// Numbers of a repeated field, one a field or packed; `take` reads one from the begin of bytes.
+/// Appends the numbers of a repeated field, packed or one in each field; `take` reads one from the start of the bytes.
 template <class T, class One, class Take>
 void append(const Field& field, Field::Kind kind, std::vector<T>& numbers, const One& one, const Take& take) {
   if (field.kind == kind) return numbers.push_back(one(field));
@@ -33,7 +33,7 @@ void append_floats(const Field& field, std::vector<float>& numbers) {
       });
 }
 
-/// The last field `number` of that kind, as Protocol Buffers wants it.
+/// The last field with this number and kind, which Protocol Buffers define as the one that counts.
 std::optional<Field> last(std::string_view message, std::uint32_t number, Field::Kind kind) {
   std::optional<Field> found;
   Fields fields(message);
@@ -65,9 +65,9 @@ std::vector<Dimension> parse_shape(std::string_view message) {
   for_each(message, 1, [&](std::string_view bytes) {
     Dimension dim;
     const std::optional<Field> size = last(bytes, 1, Field::Kind::varint);
-    if (size && size->integer() >= 0) dim.size = size->integer();  // some exporters write -1 for what is open
+    if (size && size->integer() >= 0) dim.size = size->integer();  // some exporters write -1 for an open size
     dim.name = text(bytes, 2);
-    if (dim.name == "?") dim.name = {};  // as Paddle's exporter calls all of them
+    if (dim.name == "?") dim.name = {};  // Paddle's exporter names every open size "?"
     dims.push_back(dim);
   });
   return dims;

@@ -1,5 +1,6 @@
-// The messages of an ONNX file (https://github.com/onnx/onnx, onnx.proto) as views into its bytes: names and texts are parts of the file,
-// and long lists stay there and are walked. `check_messages` has looked at every field first, so that reading cannot fail here.
+// The messages of an ONNX file (https://github.com/onnx/onnx, onnx.proto) as views into its bytes: names and texts are substrings of the
+// file, and long lists are not copied but iterated in place. `check_messages` must have accepted the file first, so that reading cannot
+// fail here.
 #pragma once
 
 #include <cstdint>
@@ -14,11 +15,11 @@
 
 namespace cleave::models::onnx {
 
-/// How deep graphs may lie inside graphs (arms of If, bodies of Loop and Scan).
+/// The deepest nesting of graphs (arms of If, bodies of Loop and Scan).
 inline constexpr int kMostNestedGraphs = 64;
 
-/// Whether `file` is an ONNX model by its wire format, to the last field of every message; else where it is not, as an Error (file) without
-/// a place. Looks at no weight. Takes time proportional to the number of fields, and no memory.
+/// Checks by its wire format that `file` is an ONNX model, to the last field of every message; if not, returns an Error (file) without a
+/// location. Does not look at weights. Takes time linear in the number of fields, and no memory.
 Status check_messages(std::string_view file);
 
 struct TensorProto {
@@ -27,7 +28,7 @@ struct TensorProto {
   std::int64_t data_type = 0;
   std::optional<std::string_view> raw_data;
   bool external = false;
-  std::string_view message;  ///< lists of values and the external place are walked there
+  std::string_view message;  ///< the lists of values and the location of external data are read from here
 };
 
 /// An axis of a declared type: a size, a name, or neither.
@@ -40,16 +41,16 @@ struct Dimension {
 struct ValueInfo {
   std::string_view name;
   enum class Kind : std::uint8_t { none, tensor, sequence, map, optional, sparse_tensor, opaque } kind = Kind::none;
-  std::int64_t element_type = 0;               ///< tensors only, as the next
-  std::optional<std::vector<Dimension>> dims;  ///< nothing: not even the number of axes is said
+  std::int64_t element_type = 0;               ///< tensors only, like `dims`
+  std::optional<std::vector<Dimension>> dims;  ///< nothing: even the number of axes is open
 };
 
 struct AttributeProto {
   std::string_view name;
-  std::string_view reference;  ///< to an attribute of the function that holds the node
+  std::string_view reference;  ///< the name of an attribute of the enclosing function, whose value this one takes
   std::string_view message;
 
-  // The value, of the kind that the operator defines; nothing where the file holds another.
+  // The value, if the file has one of the type that the operator defines; else nothing.
   [[nodiscard]] std::optional<std::int64_t> integer() const;
   [[nodiscard]] std::optional<float> number() const;
   [[nodiscard]] std::optional<std::string_view> text() const;
@@ -66,7 +67,7 @@ struct NodeProto {
   std::vector<AttributeProto> attributes;
   std::string_view message;
 
-  /// A value of `metadata_props`.
+  /// The value of an entry of `metadata_props`.
   [[nodiscard]] std::optional<std::string_view> metadata(std::string_view key) const;
 };
 
@@ -80,7 +81,7 @@ struct FunctionProto {
   std::string_view name, domain, overload;
   std::vector<std::string_view> inputs, outputs;
   std::vector<OpsetImport> opsets;
-  std::vector<AttributeProto> defaults;  ///< of attributes that a caller may leave out
+  std::vector<AttributeProto> defaults;  ///< defaults for attributes that a caller may leave out
   std::string_view message;              ///< holds the nodes
 };
 
@@ -92,7 +93,7 @@ struct ModelProto {
   std::vector<std::string_view> functions;  ///< each a FunctionProto
 };
 
-// Numbers of fields that hold lists of messages in a graph and in a function, for `for_each`.
+// Field numbers of lists of messages in a graph and in a function, for `for_each`.
 inline constexpr std::uint32_t kGraphNode = 1, kGraphName = 2, kGraphInitializer = 5, kGraphInput = 11, kGraphOutput = 12,
                                kGraphValueInfo = 13, kGraphSparseInitializer = 15, kFunctionNode = 7;
 

@@ -1,18 +1,18 @@
-// Quantization: numbers to steps of a scale and back, and products of such steps.
+// Lowerings of quantization, dequantization, and products of quantized values.
 #include "models/onnx/broadcasting.h"
 #include "models/onnx/windows.h"
 
 namespace cleave::models::onnx {
 namespace {
 
-/// Scales and zero points of one element are for the whole tensor, with or without an axis.
+/// A scale or zero point of one element applies to the whole tensor, with or without an axis.
 Part whole_or_vector(Call& c, const Part& part) {
   return part.rank() > 0 && part.type().elements() == 1 ? c.reshape(part, {}) : part;
 }
 
-// --- to steps and back -------------------------------------------------------------------------------------------------------------------
+// --- quantization and dequantization -----------------------------------------------------------------------------------------------------
 
-/// How a scale lies: one for all, one an index of an axis, or one a block of an axis.
+/// The granularity of a scale: one for the tensor, one for each index of an axis, or one for each block of an axis.
 struct Granularity {
   std::int64_t axis = 0;
   std::int64_t block = 0;  ///< 0: no blocks
@@ -34,7 +34,7 @@ std::optional<Granularity> granularity(Call& c) {
   return std::nullopt;
 }
 
-/// A number for each block, as it meets the blocks' elements.
+/// Expands values given for each block to the blocks' elements.
 Part of_blocks(Call& c, const Part& blocks, const Granularity& by) {
   const Part repeated = c("repeat", {blocks}, {{"repeats", by.block}, {"axis", by.axis}});
   const Shape shape = c[0].shape();
@@ -42,17 +42,17 @@ Part of_blocks(Call& c, const Part& blocks, const Granularity& by) {
   return c("slice", {repeated}, {{"starts", Shape(shape.size(), 0)}, {"stops", shape}});
 }
 
-/// The type that an attribute names; 0 names none.
+/// The element type that an attribute names; nothing for 0.
 std::optional<DType> named_type(Call& c, const char* attribute) {
   return c.integer(attribute, 0) == 0 ? std::nullopt : c.dtype(attribute);
 }
-/// Whether it names one that cleave lacks, which is reported.
+/// Whether the attribute names a type that cleave lacks, which was reported.
 bool lacks_type(Call& c, const char* attribute, const std::optional<DType>& found) {
   return !found && c.integer(attribute, 0) != 0;
 }
 
 Values quantize_linear(Call& c) {
-  c.ignore({"saturate"});  // of element types that cleave lacks
+  c.ignore({"saturate"});  // for element types that cleave lacks
   const std::optional<DType> wanted = named_type(c, "output_dtype"), precision = named_type(c, "precision");
   const std::optional<Granularity> by = granularity(c);
   if (!by || lacks_type(c, "output_dtype", wanted) || lacks_type(c, "precision", precision)) return c.poison();
@@ -86,7 +86,7 @@ Values dequantize_linear(Call& c) {
   return {c.as(scale.dtype(), c.multiply(steps, of_blocks(c, c.as(wide, scale), *by)))};
 }
 
-/// To u8, with the scale and zero point that its smallest and largest element ask for. 0 is always among the numbers that have a step.
+/// Quantizes to u8, with scale and zero point from the smallest and largest element. The range always includes 0.
 Values dynamic_quantize_linear(Call& c) {
   const Part& x = c[0];
   const Part most = c("maximum", {c("max", {x}), 0}), least = c("minimum", {c("min", {x}), 0});
@@ -98,13 +98,13 @@ Values dynamic_quantize_linear(Call& c) {
 
 // --- products ----------------------------------------------------------------------------------------------------------------------------
 
-/// A vector of zero points or scales as it meets what it is for: along axis `axis`, counted from the end.
+/// A vector of zero points or scales, shaped to broadcast along axis `axis` of its operand, counted from the end.
 Part along(Call& c, const Part& part, int axis) {
   const Part one = whole_or_vector(c, part);
   return axis < -1 && one.rank() == 1 ? along_axis(c, one, 0, -axis) : one;
 }
 
-/// An operand less its zero point; as it is where that is 0.
+/// An operand minus its zero point; unchanged if the zero point is 0.
 Part centred(Call& c, std::size_t operand, std::size_t zero_point, DType wide, int axis) {
   const Part& x = c[operand];
   if (!c.has(zero_point)) return x;
@@ -118,7 +118,7 @@ Values matmul_integer(Call& c) {
   return {c.as(DType::i32, c("matmul", {centred(c, 0, 2, DType::i32, -2), centred(c, 1, 3, DType::i32, -1)}))};
 }
 
-/// Sums of steps of two scales as steps of a third.
+/// Rescales integer sums, of scale `scale`, to the scale and zero point of the result.
 Values requantized(Call& c, const Part& sums, const Part& scale, std::size_t of_result, DType otherwise) {
   const Part factor = c.as(DType::f32, c.divide(scale, whole_or_vector(c, c[of_result])));
   Part steps = c("round", {c.multiply(c.as(DType::f32, sums), factor)});
@@ -134,7 +134,7 @@ Values qlinear_matmul(Call& c) {
 
 // --- convolutions ------------------------------------------------------------------------------------------------------------------------
 
-/// The sums of a convolution of steps, in floating point: f64 where f32 could not hold them all and `exact` is asked for.
+/// The convolution of quantized values, in floating point: f64 if `exact` and f32 could not represent all sums.
 Part convolution(Call& c, Part x, Part weight, const std::optional<Part>& bias, bool exact) {
   constexpr double kMostStep = 255, kExactInF32 = 1 << 24;
   c.ignore({"kernel_shape"});  // the weight's
@@ -154,7 +154,7 @@ Values conv_integer(Call& c) {
   return {c.as(DType::i32, convolution(c, x, weight, std::nullopt, true))};
 }
 
-/// The bias is in steps of the product of both scales.
+/// The bias has the scale of the product of both scales.
 Values qlinear_conv(Call& c) {
   const int rank = c[3].rank();
   const Part x = centred(c, 0, 2, DType::f32, -1), weight = centred(c, 3, 5, DType::f32, -rank);

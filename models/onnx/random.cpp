@@ -1,5 +1,5 @@
-// Random numbers. Each node draws from a sequence of its own: by its seed, and without one by its name, so that a model gives the same
-// numbers in every run.
+// Lowerings of random numbers. Each node has its own generator, seeded by its `seed`, or else by the name of its first result, so that a
+// model gives the same numbers in every run.
 #include <bit>
 
 #include "models/onnx/call.h"
@@ -9,7 +9,7 @@ namespace {
 
 using Integers = std::vector<std::int64_t>;
 
-/// A seed is a whole number or one with a point.
+/// The seed: an integer, or the bits of a floating-point number, or a hash of its first result's name.
 std::int64_t seed_of(Call& c) {
   if (c.has_attribute("seed")) {
     if (c.op() == "Dropout") return c.integer("seed", 0);
@@ -21,7 +21,7 @@ std::int64_t seed_of(Call& c) {
   return static_cast<std::int64_t>(hash >> 1);
 }
 
-/// Numbers on [0, 1).
+/// Uniform random numbers on [0, 1).
 Part draws(Call& c, Shape shape, DType dtype) {
   return c("random_uniform", {}, {{"shape", std::move(shape)}, {"seed", seed_of(c)}, {"dtype", dtype == DType::f64 ? dtype : DType::f32}});
 }
@@ -34,7 +34,7 @@ Values numbers(Call& c, Shape shape, DType dtype) {
   return {c.as(dtype, c(c.function(), {}, std::move(attributes)))};
 }
 
-/// The type that the node names, or another one; nothing where it names one that cleave lacks.
+/// The type that the node names, else `otherwise`; nothing if it names one that cleave lacks.
 std::optional<DType> dtype_or(Call& c, DType otherwise) {
   return c.has_attribute("dtype") ? c.dtype("dtype") : otherwise;
 }
@@ -51,14 +51,14 @@ Values like(Call& c) {
   return dtype ? numbers(c, c[0].shape(), *dtype) : c.poison();
 }
 
-/// 1 with the probability that the operand has.
+/// Draws 1 with the probability that the operand's element gives.
 Values bernoulli(Call& c) {
   const std::optional<DType> dtype = dtype_or(c, c[0].dtype());
   if (!dtype) return c.poison();
   return {c.as(*dtype, c("less", {draws(c, c[0].shape(), c[0].dtype()), c[0]}))};
 }
 
-/// Of classes by the logarithms of their probabilities: how many of the running sums a number on [0, 1) has passed.
+/// Samples classes from the logarithms of their probabilities: the class is the number of cumulative sums that a uniform number exceeds.
 Values multinomial(Call& c) {
   const std::optional<DType> dtype = dtype_or(c, DType::i32);
   const std::int64_t samples = c.integer("sample_size", 1);
@@ -73,7 +73,7 @@ Values multinomial(Call& c) {
   return {c.as(*dtype, c("minimum", {index, shape[1] - 1}))};
 }
 
-/// The value itself, unless a model is trained. From version 12 on ratio and mode are operands; before 7 the mode is an attribute.
+/// The value itself, unless in training mode. Since version 12, ratio and mode are operands; before version 7, the mode is an attribute.
 Values dropout(Call& c) {
   c.ignore({"consumed_inputs", "seed", "ratio", "is_test"});
   const Part& x = c[0];

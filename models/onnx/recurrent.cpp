@@ -1,4 +1,4 @@
-// LSTM, GRU, RNN: the functions of the vocabulary where a node asks for no more than they have.
+// Lowerings of LSTM, GRU and RNN: by functions of the vocabulary if they cover the node's options, else gate by gate.
 #include "models/onnx/recurrent.h"
 
 #include <algorithm>
@@ -11,7 +11,7 @@ using Integers = std::vector<std::int64_t>;
 
 struct KnownActivation {
   std::string_view name;
-  std::optional<double> alpha = {}, beta = {};  ///< what they are where the node does not say; nothing: it has no such number
+  std::optional<double> alpha = {}, beta = {};  ///< defaults; nothing: the activation has no such parameter
 };
 constexpr KnownActivation kActivations[] = {
     {"affine", 1, 0}, {"elu", 1}, {"hardsigmoid", 0.2, 0.5}, {"leakyrelu", 0.01}, {"relu"}, {"scaledtanh", 1, 1}, {"sigmoid"}, {"softplus"},
@@ -23,14 +23,15 @@ std::vector<std::string> usual_activations(RecurrentKind kind) {
   return kind == RecurrentKind::gru ? std::vector<std::string>{"sigmoid", "tanh"} : std::vector<std::string>{"tanh"};
 }
 
-/// Those of all directions; nothing after a mistake. Numbers belong to those activations that have some, in their order.
+/// The activations of all directions; nothing after a mistake. `activation_alpha` and `activation_beta` list values for only those
+/// activations that have the parameter.
 std::optional<std::vector<Activation>> activations_of(Call& c, const Recurrent& network) {
   const std::vector<std::string> usual = usual_activations(network.kind);
   std::vector<std::string> names = c.texts("activations").value_or(std::vector<std::string>());
   const auto alphas = c.numbers("activation_alpha").value_or(std::vector<double>()),
              betas = c.numbers("activation_beta").value_or(std::vector<double>());
   const std::size_t wanted = usual.size() * static_cast<std::size_t>(network.directions());
-  if (names.empty() || (network.kind == RecurrentKind::rnn && names.size() > wanted)) {  // the default of RNN is for two directions
+  if (names.empty() || (network.kind == RecurrentKind::rnn && names.size() > wanted)) {  // the default of RNN lists two directions
     if (!names.empty()) names.resize(wanted);
     for (std::size_t i = names.size(); i < wanted; ++i) names.push_back(usual[i % usual.size()]);
   }
@@ -55,7 +56,7 @@ std::optional<std::vector<Activation>> activations_of(Call& c, const Recurrent& 
   return found;
 }
 
-/// Whether the vocabulary has activations like these: of an RNN also relu, the same in both directions.
+/// Whether the vocabulary covers the activations: the default ones, or for an RNN relu, the same in both directions.
 bool usual(const Recurrent& network) {
   const std::vector<std::string> names = usual_activations(network.kind);
   for (std::size_t i = 0; i < network.activations.size(); ++i) {
@@ -66,7 +67,7 @@ bool usual(const Recurrent& network) {
   return network.activations[0].name == network.activations.back().name || network.kind != RecurrentKind::rnn;
 }
 
-/// Whether all sequences of the batch are known to be as long as x is.
+/// Whether all sequences of the batch are known to have full length.
 bool whole_sequences(Call& c, std::int64_t length) {
   const auto lengths = c.known(4);
   if (!lengths) return false;
@@ -75,7 +76,7 @@ bool whole_sequences(Call& c, std::int64_t length) {
   return true;
 }
 
-/// The axes of batch and what stands before it change places where the node's `layout` has the batch in front.
+/// Swaps the batch axis and the axis in front of it if `layout` puts the batch first.
 Part turned(Call& c, const Part& x, bool batch_first) {
   if (!batch_first) return x;
   Integers axes{1, 0};
@@ -99,7 +100,7 @@ Parts by_vocabulary(Call& c, const Recurrent& network) {
   return c.all(c.function(), operands, std::move(attributes));
 }
 
-/// Operands whose extents fit each other, as the loop over gates takes them for granted; the vocabulary tells what is wrong by itself.
+/// Whether the extents of the operands match, as the loop over gates requires. The vocabulary's functions report mismatches themselves.
 bool fits(const Recurrent& of) {
   if (of.x.rank() != 3 || of.w.rank() != 3 || of.r.rank() != 3) return false;
   const std::int64_t batch = of.x.shape()[1], n = of.r.shape()[2], rows = of.gates() * n, directions = of.directions();
@@ -109,7 +110,7 @@ bool fits(const Recurrent& of) {
          is(of.cell, {directions, batch, n}) && is(of.peepholes, {directions, 3 * n});
 }
 
-/// [length, directions, batch, n] as [batch, length, directions, n], and states with the batch in front.
+/// Converts [length, directions, batch, n] to [batch, length, directions, n], and states to batch first.
 Values results_of(Call& c, const Parts& results, bool batch_first) {
   if (!batch_first) return {results.begin(), results.end()};
   Values turned_results{c("permute_dims", {results[0]}, {{"axes", Integers{2, 0, 1, 3}}})};
@@ -121,7 +122,7 @@ Values recurrent(Call& c) {
   Recurrent network;
   network.kind = c.function() == "lstm" ? RecurrentKind::lstm : c.function() == "gru" ? RecurrentKind::gru : RecurrentKind::rnn;
   network.direction = c.text("direction", "forward");
-  if (network.direction == "foward") network.direction = "forward";  // so spelled by version 1
+  if (network.direction == "foward") network.direction = "forward";  // version 1 of the operator has this misspelling
   c.ignore({"hidden_size", "output_sequence"});
   const bool batch_first = c.flag("layout");
   if (network.kind == RecurrentKind::lstm) network.input_forget = c.flag("input_forget");

@@ -1,11 +1,11 @@
-// Steps of recurrent networks that the functions of the vocabulary do not have: written out, gate by gate, in a loop over the sequence.
+// Recurrent networks that the functions of the vocabulary do not cover: expanded gate by gate, in a loop over the sequence.
 #pragma once
 
 #include "models/onnx/call.h"
 
 namespace cleave::models::onnx {
 
-/// A function that a gate applies, with its numbers.
+/// An activation function of a gate, with its parameters.
 struct Activation {
   std::string name;  ///< in lower case
   double alpha = 0, beta = 0;
@@ -13,13 +13,13 @@ struct Activation {
 
 enum class RecurrentKind : std::uint8_t { rnn, gru, lstm };
 
-/// A node's operands, with the sequence in front and the batch behind it; and what is not as the vocabulary has it.
+/// The operands of a node, with the sequence as first axis and the batch as second; and its options that the vocabulary lacks.
 struct Recurrent {
   RecurrentKind kind = RecurrentKind::rnn;
   std::string direction;
   Part x, w, r;
   std::optional<Part> bias, lengths, hidden, cell, peepholes;
-  std::vector<Activation> activations;  ///< of one direction, then of the other
+  std::vector<Activation> activations;  ///< for one direction, then for the other
   std::optional<double> clip;
   bool input_forget = false, linear_before_reset = false;
 
@@ -27,7 +27,7 @@ struct Recurrent {
   [[nodiscard]] std::int64_t directions() const { return direction == "bidirectional" ? 2 : 1; }
 };
 
-/// Hidden states of all steps [length, directions, batch, n], the last one [directions, batch, n], and of an LSTM the last cell.
+/// Hidden states of all steps [length, directions, batch, n], the last one [directions, batch, n], and for an LSTM the last cell state.
 Parts unrolled_by_gates(Call& c, const Recurrent& network);
 
 }  // namespace cleave::models::onnx

@@ -1,4 +1,4 @@
-// Recurrent networks gate by gate: peepholes, clipping, sequences of several lengths, and any of ONNX's activation functions.
+// Recurrent networks gate by gate: peepholes, clipping, sequences of different lengths, and any of ONNX's activation functions.
 #include "models/onnx/recurrent.h"
 
 namespace cleave::models::onnx {
@@ -26,7 +26,7 @@ class OneDirection {
   OneDirection(Call& call, const Recurrent& network, std::int64_t number)
       : c_(call), of_(network), number_(number), length_(network.x.shape()[0]), batch_(network.x.shape()[1]), n_(network.r.shape()[2]) {}
 
-  /// [length, batch, n], and the last states [batch, n].
+  /// Results [length, batch, n], and the last states [batch, n].
   Parts run() {
     const std::int64_t rows = of_.gates() * n_;
     const DType dtype = of_.x.dtype();
@@ -57,7 +57,7 @@ class OneDirection {
   }
 
  private:
-  /// What is carried behind a step at `at`: where a sequence has ended, its state stays, and its results are 0.
+  /// The carried values after step `at`: for a sequence that has ended, the state is unchanged and the result is 0.
   Parts advanced(const Parts& carried, const Part& at, Parts states) {
     Part result = states[0];
     if (of_.lengths) {
@@ -102,7 +102,7 @@ class OneDirection {
     return c_.add(fresh, c_.multiply(update, c_.subtract(hidden, fresh)));
   }
 
-  /// The direction's function `which` of a gate, held to the clip before it. What the cell gives is not, as ONNX Runtime has it.
+  /// Applies activation `which` of this direction, clipping its argument first. The cell state is not clipped, as in ONNX Runtime.
   Part apply(std::size_t which, Part x) {
     if (of_.clip) x = c_("clip", {x, c_.number_as(x.dtype(), -*of_.clip), c_.number_as(x.dtype(), *of_.clip)});
     return activated(c_, activation(which), x);
@@ -111,14 +111,14 @@ class OneDirection {
     const std::size_t each = of_.activations.size() / static_cast<std::size_t>(of_.directions());
     return of_.activations[static_cast<std::size_t>(number_) * each + which];
   }
-  /// This direction's part of an operand, without the axis of directions.
+  /// This direction's slice of an operand, without the axis of directions.
   Part own(const Part& x) {
     Shape shape = x.shape();
     shape.erase(shape.begin());
     return c_.reshape(of_.directions() == 1 ? x : c_("slice", {x}, {{"starts", Integers{number_}}, {"stops", Integers{number_ + 1}}}),
                       shape);
   }
-  /// Elements of the last axis.
+  /// The elements [from, to) of the last axis.
   Part part(const Part& x, std::int64_t from, std::int64_t to) {
     Integers starts(static_cast<std::size_t>(x.rank()), 0), stops = x.shape();
     starts.back() = from;

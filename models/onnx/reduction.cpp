@@ -1,4 +1,4 @@
-// Reductions over axes, places of extremes, and running sums.
+// Lowerings of reductions, ArgMax and ArgMin, and cumulative sums and products.
 #include <limits>
 #include <numeric>
 
@@ -9,7 +9,7 @@ namespace {
 
 using Integers = std::vector<std::int64_t>;
 
-/// What is reduced: axes, counted from the front. None: each element alone.
+/// The axes to reduce, counted from the front; if empty, each element alone.
 struct Over {
   Integers axes;
   bool keepdims = true;
@@ -37,7 +37,7 @@ Part reduced(Call& c, std::string_view function, const Part& x, const Over& over
   return over.axes.empty() ? x : c(function, {x}, over.attributes());
 }
 
-/// The identity of the largest or smallest, where there are no elements.
+/// The result of a maximum or minimum over no elements: its identity.
 Part extreme(Call& c, DType dtype, bool lowest, const Over& over) {
   Shape shape = c[0].shape(), result;
   for (std::size_t axis = 0; axis < shape.size(); ++axis) {
@@ -67,13 +67,13 @@ Values reduce_extreme(Call& c) {
   return {reduced(c, c.function(), c[0], *found)};
 }
 
-/// ReduceSum, ReduceProd: of the operand's type.
+/// ReduceSum, ReduceProd: the result has the operand's type.
 Values reduce(Call& c) {
   const std::optional<Over> found = over(c);
   return found ? Values{c.as(c[0].dtype(), reduced(c, c.function(), c[0], *found))} : c.poison();
 }
 
-/// Of integers in f64, rounded towards zero.
+/// The mean of integers is computed in f64 and rounded towards zero.
 Values reduce_mean(Call& c) {
   const std::optional<Over> found = over(c);
   if (!found) return c.poison();
@@ -81,7 +81,7 @@ Values reduce_mean(Call& c) {
   return {c.as(dtype, reduced(c, "mean", is_floating(dtype) ? c[0] : c.as(DType::f64, c[0]), *found))};
 }
 
-/// Sums of what `function` makes of the elements.
+/// The sum of `function` over the elements, then `finish`.
 template <class Finish>
 Values sum_of(Call& c, std::string_view function, const Finish& finish) {
   const std::optional<Over> found = over(c);
@@ -115,7 +115,7 @@ Values reduce_log_sum_exp(Call& c) {
   return {c.as(dtype, c("logsumexp", {is_floating(dtype) ? c[0] : c.as(DType::f64, c[0])}, found->attributes()))};
 }
 
-/// The first place of the largest or smallest, or the last one.
+/// The first index of the largest or smallest element, or with `select_last_index` the last one.
 Values place(Call& c) {
   const std::optional<int> axis = c.axis(c.integer("axis", 0), c[0].rank());
   const bool keepdims = c.flag("keepdims", true), last = c.flag("select_last_index");

@@ -1,4 +1,4 @@
-// Resize and Upsample: what each version of them says of its axes, as `resize` of the vocabulary takes it.
+// Lowerings of Resize and Upsample: translates the attributes of each version to those of the vocabulary's `resize`.
 #include <algorithm>
 #include <cmath>
 
@@ -10,18 +10,18 @@ namespace {
 using Integers = std::vector<std::int64_t>;
 using Numbers = std::vector<double>;
 
-/// What becomes of all axes of x.
+/// The sizes, scales and regions for all axes of x.
 struct Resizing {
   std::optional<Integers> sizes;
   std::optional<Numbers> scales;
-  std::optional<Numbers> region;  ///< all begins, then all ends
+  std::optional<Numbers> region;  ///< all starts, then all ends
 
   [[nodiscard]] bool stays(std::size_t axis, const Shape& shape) const {
     const std::size_t rank = shape.size();
     return (!sizes || (*sizes)[axis] == shape[axis]) && (!scales || (*scales)[axis] == 1) &&
            (!region || ((*region)[axis] == 0 && (*region)[rank + axis] == 1));
   }
-  /// The axes from `first` on alone.
+  /// Removes the axes before `first`.
   void drop(std::size_t first, std::size_t rank) {
     const auto cut = [&](auto& numbers, std::size_t from, std::size_t count) {
       numbers.erase(numbers.begin() + static_cast<std::ptrdiff_t>(from), numbers.begin() + static_cast<std::ptrdiff_t>(from + count));
@@ -32,7 +32,7 @@ struct Resizing {
   }
 };
 
-/// The axes of `x` that change, from the first one on, by `resize`. Integers between others are rounded.
+/// Resizes the axes of `x` from the first one that changes. Interpolated integers are rounded.
 Part resized(Call& c, const Part& x, Resizing how, Attributes attributes) {
   const Shape shape = x.shape();
   std::size_t first = 0;
@@ -47,7 +47,7 @@ Part resized(Call& c, const Part& x, Resizing how, Attributes attributes) {
   return c.as(dtype, c("round", {c("resize", {c.as(DType::f32, x)}, std::move(attributes))}));
 }
 
-/// Numbers of some axes among those of all.
+/// `all` with the values of `axes` replaced by `given`.
 template <class T>
 std::optional<std::vector<T>> spread(const std::vector<T>& given, const Integers& axes, std::vector<T> all) {
   if (given.size() != axes.size()) return std::nullopt;
@@ -55,7 +55,7 @@ std::optional<std::vector<T>> spread(const std::vector<T>& given, const Integers
   return all;
 }
 
-/// Where the proportions are kept, one scale for all axes, and extents rounded to it.
+/// Keeps the aspect ratio: one scale for all `axes`, with extents rounded to it.
 void keep_proportions(Resizing& how, const Integers& axes, const Shape& shape, bool not_larger) {
   double scale = not_larger ? HUGE_VAL : 0;
   for (const std::int64_t axis : axes) {
@@ -71,7 +71,7 @@ void keep_proportions(Resizing& how, const Integers& axes, const Shape& shape, b
   }
 }
 
-/// What is given of the axes: sizes or scales, and the region. Nothing after a mistake.
+/// The sizes or scales, and the region, from the operands. Nothing after a mistake.
 std::optional<Resizing> resizing_of(Call& c, const std::string& coordinates) {
   const Shape shape = c[0].shape();
   const std::size_t rank = shape.size();
@@ -121,12 +121,12 @@ std::string mode_of(Call& c) {
   return mode == "bilinear" || mode == "trilinear" ? "linear" : mode;
 }
 
-/// Below version 11: elements begin at their places, and the one before is the nearest where there become more of them.
+/// Attributes for versions below 11: elements start at their positions, and for enlargement the nearest element is the one before.
 Attributes by_old_rules(Call& c) {
   return {{"mode", mode_of(c)}, {"coordinate_transformation_mode", std::string("asymmetric")}, {"nearest_mode", std::string("floor")}};
 }
 
-/// And where there become fewer, the one behind: those versions do not say it, but ONNX Runtime has always done so.
+/// For reduction, the nearest element is the one behind: those versions do not say so, but ONNX Runtime has always done this.
 Part by_scales(Call& c, Numbers scales, Attributes attributes) {
   Resizing fewer, more;
   fewer.scales = more.scales = std::move(scales);

@@ -1,4 +1,4 @@
-// Images and volumes at computed places: GridSample, and the grids of affine maps.
+// Lowerings of GridSample (images and volumes at computed positions) and AffineGrid.
 #include <algorithm>
 
 #include "models/onnx/call.h"
@@ -10,7 +10,8 @@ using Integers = std::vector<std::int64_t>;
 
 // --- volumes -----------------------------------------------------------------------------------------------------------------------------
 
-/// A volume [n, channels, planes, rows, columns] at the places of a grid [n, …, 3]: eight neighbours, or the nearest element.
+/// Samples a volume [n, channels, planes, rows, columns] at the positions of a grid [n, …, 3]: from eight neighbours, or the nearest
+/// element.
 class VolumeSampler {
  public:
   VolumeSampler(Call& c, std::string padding, bool align)
@@ -51,7 +52,7 @@ class VolumeSampler {
  private:
   [[nodiscard]] double extent(std::size_t axis) const { return static_cast<double>(shape_[axis + 2]); }
 
-  /// [n, 1, places], counted in elements: the grid has columns first.
+  /// The coordinate along `axis`, [n, 1, positions], in elements; the grid has columns first.
   Part place(std::size_t axis) {
     const auto last = static_cast<std::int64_t>(2 - axis);
     const Part normal =
@@ -62,7 +63,7 @@ class VolumeSampler {
     return c_.multiply(c_.subtract(c_.multiply(from_zero, c_.number_as(dtype_, extent(axis))), 1), c_.number_as(dtype_, 0.5));
   }
 
-  /// Where a place outside is taken.
+  /// The coordinate from which a position outside the volume is sampled.
   Part moved(std::size_t axis, Part at) {
     if (padding_ == "reflection") at = reflected(at, align_ ? 0 : -0.5, align_ ? extent(axis) - 1 : extent(axis) - 0.5);
     return padding_ == "zeros" ? at : bounded(axis, at);
@@ -71,7 +72,7 @@ class VolumeSampler {
     return c_("clip", {at, c_.number_as(dtype_, 0), c_.number_as(dtype_, extent(axis) - 1)});
   }
 
-  /// Thrown back at both ends until it lies between them.
+  /// Reflects `at` at both ends until it is between them.
   Part reflected(const Part& at, double low, double high) {
     if (!(high > low)) return c_.multiply(at, 0);
     const Part span = c_.number_as(dtype_, high - low);
@@ -81,7 +82,7 @@ class VolumeSampler {
     return c_("where", {even, c_.add(rest, c_.number_as(dtype_, low)), c_.subtract(c_.number_as(dtype_, high), rest)});
   }
 
-  /// An axis' part of the index into the flat volume; and of what lies inside, where that matters.
+  /// Adds an axis to the index into the flat volume, and for zero padding to the mask of positions inside.
   void add_axis(std::size_t axis, const Part& at, Part& index, Part& inside) {
     const Part own = c_.as(DType::i32, bounded(axis, at));
     index = axis == 0 ? own : c_.add(c_.multiply(index, shape_[axis + 2]), own);
@@ -125,13 +126,13 @@ Values grid_sample(Call& c) {
 
 // --- affine maps -------------------------------------------------------------------------------------------------------------------------
 
-/// The centre of element `i` of an axis, or with `align` the axis from end to end, on -1 to 1.
+/// The coordinate of element `i` in [-1, 1]: with `align`, the ends are the outermost elements' centers, else the axis' edges.
 double normal_place(std::int64_t i, std::int64_t extent, bool align) {
   if (align) return extent > 1 ? -1 + 2 * static_cast<double>(i) / static_cast<double>(extent - 1) : -1;
   return (2 * static_cast<double>(i) + 1) / static_cast<double>(extent) - 1;
 }
 
-/// The places of all elements, with a 1 behind each, times the transposed map.
+/// The coordinates of all elements, with 1 appended, times the transposed map.
 Values affine_grid(Call& c) {
   const bool align = c.flag("align_corners");
   const auto size = c.known_integers(1, "the shape of its result");

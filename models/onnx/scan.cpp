@@ -1,4 +1,4 @@
-// Scan: a loop along an axis of its operands.
+// Lowering of Scan: a loop along an axis of its operands.
 #include <algorithm>
 
 #include "models/onnx/loops.h"
@@ -9,13 +9,13 @@ namespace {
 struct ScanParts {
   std::string_view body;
   Values carried;
-  Parts inputs;                              ///< what is walked along
+  Parts inputs;                              ///< the arrays that the loop iterates over
   std::vector<std::int64_t> axes, backward;  ///< of the inputs
   std::vector<std::int64_t> result_axes, result_backward;
   std::int64_t length = 0;
 };
 
-/// The numbers of an attribute, one an item, or as many zeros.
+/// The numbers of an attribute, one for each item, or zeros.
 std::vector<std::int64_t> each(Call& c, const char* name, std::size_t count) {
   auto given = c.integers(name).value_or(std::vector<std::int64_t>(count, 0));
   given.resize(count, 0);
@@ -60,7 +60,7 @@ std::optional<ScanParts> scan_parts(Call& c, const Values& operands) {
 Values scan_trip(Call& c, const ScanParts& scan, const Part& counter, const Values& carried) {
   Values inputs = carried;
   for (std::size_t i = 0; i < scan.inputs.size(); ++i) {
-    if (scan.length == 0) {  // there is no trip: only what it would give counts
+    if (scan.length == 0) {  // without an iteration, only the types of its results matter
       Shape shape = scan.inputs[i].shape();
       shape.erase(shape.begin() + static_cast<std::ptrdiff_t>(scan.axes[i]));
       inputs.emplace_back(c("zeros", std::initializer_list<Part>{}, {{"shape", shape}, {"dtype", scan.inputs[i].dtype()}}));
@@ -72,7 +72,7 @@ Values scan_trip(Call& c, const ScanParts& scan, const Part& counter, const Valu
   return c.inline_graph(scan.body, std::move(inputs));
 }
 
-/// The loop itself, from the `initial` carried values and collections to those after it.
+/// The loop, from the `initial` carried values and collections to the final ones.
 Values walked(Call& c, const ScanParts& scan, Collected& collected, const Values& initial) {
   const std::size_t carries = scan.carried.size();
   Tracer& tracer = c.tracer();
@@ -120,7 +120,7 @@ Values scan(Call& c) {
   return scan_over(c, operands_from(c, 0));
 }
 
-/// Version 8 has a first operand of lengths, and an axis of batches in front of everything.
+/// Version 8 has the sequence lengths as first operand, and a batch axis in front of all others.
 Values batched_scan(Call& c) {
   if (c.has(0)) return c.unsupported("with sequences of different lengths");
   const Values operands = operands_from(c, 1);

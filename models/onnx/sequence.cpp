@@ -1,4 +1,4 @@
-// Sequences, which are lists known while the file is read, and optional values: neither has a trace in the program.
+// Lowerings of sequences, which are lists known while the file is read, and of optional values: neither exists in the program.
 #include <algorithm>
 #include <memory>
 
@@ -15,14 +15,14 @@ Value list(Values items) {
   return value;
 }
 
-/// The sequence that is operand `i`; null, and reported, where it is none.
+/// The sequence that is operand `i`; null, and reported, if it is not a sequence.
 const Values* items(Call& c, std::size_t i) {
   if (c.has(i) && c.value(i).sequence) return c.value(i).sequence.get();
   c.mistake(DiagnosticKind::type, "`" + std::string(c.op()) + "` takes a sequence, and is given a tensor");
   return nullptr;
 }
 
-/// The place in a sequence that operand `i` says, from 0 to before `size`.
+/// The index into a sequence that operand `i` holds, in [0, size); `absent` if the operand is left out.
 std::optional<std::ptrdiff_t> place(Call& c, std::size_t i, std::size_t size, std::size_t absent) {
   if (!c.has(i)) return static_cast<std::ptrdiff_t>(absent);
   const auto given = c.known_integers(i, "which item is meant");
@@ -121,7 +121,7 @@ Values concat_from_sequence(Call& c) {
   return axis ? Values{c(stacked ? "stack" : "concat", parts, {{"axis", std::int64_t{*axis}}})} : c.poison();
 }
 
-/// The graph inside for each item; operands that are no sequences serve for all.
+/// Applies the subgraph to each item; operands that are not sequences are passed to every application.
 Values map(Call& c) {
   const auto body = c.graph("body");
   const Values* first = items(c, 0);

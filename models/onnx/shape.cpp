@@ -1,4 +1,4 @@
-// Shapes: what they are, and the same elements in another one, in another order, or repeated along new axes.
+// Lowerings of operators on shapes: query, reshape, permute, expand.
 #include <algorithm>
 #include <set>
 
@@ -9,7 +9,7 @@ namespace {
 
 using Integers = std::vector<std::int64_t>;
 
-/// `x` with what is said about its size.
+/// `part` with the valid extent of `x`, along `axis`.
 Value as_long_as(const Value& x, Part part, int axis) {
   Value result(std::move(part));
   result.count = x.count;
@@ -29,7 +29,7 @@ Values size(Call& c) {
   return {c.scalar(c[0].type().elements())};
 }
 
-/// A new shape for a value whose size depends on data: where one extent is left open, and that is the size.
+/// Reshapes a value whose size depends on data: exactly one extent must be open, and it becomes the data-dependent one.
 Values reshape_bounded(Call& c, const Shape& wanted) {
   const Value& x = c.value(0);
   const Shape given = x.part.shape();
@@ -100,7 +100,7 @@ Values unsqueeze(Call& c) {
   if (added.size() != axes->size()) return c.mistake(DiagnosticKind::value, "`Unsqueeze` is given an axis twice");
   Shape shape = x.part.shape();
   int axis = x.axis;
-  for (const std::int64_t each : added) {  // in ascending order, so that each is where the result has it
+  for (const std::int64_t each : added) {  // in ascending order, so that each index is one of the result's
     shape.insert(shape.begin() + each, 1);
     if (each <= axis) ++axis;
   }
@@ -132,7 +132,7 @@ Values expand(Call& c) {
 
 // --- blocks of an image and its channels ---------------------------------------------------------------------------------------------
 
-/// The block's edge, and whether the channels are the slowest of what is rearranged (CRD).
+/// The edge of the blocks, and whether channels are the slowest of the rearranged axes (CRD).
 struct SpaceBlocks {
   std::int64_t edge = 0;
   bool channels_first = false;

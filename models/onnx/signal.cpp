@@ -1,4 +1,4 @@
-// Signals: Fourier's transforms, windows, the matrix of a Mel spectrogram; and determinants.
+// Lowerings of signal processing: Fourier transforms, windows, the Mel weight matrix; and of determinants.
 #include <cmath>
 #include <numbers>
 
@@ -9,9 +9,9 @@ namespace {
 
 using Integers = std::vector<std::int64_t>;
 
-// --- Fourier's transforms ----------------------------------------------------------------------------------------------------------------
+// --- Fourier transforms ------------------------------------------------------------------------------------------------------------------
 
-/// `count` elements of an axis from `first` on.
+/// `count` elements along an axis, from `first` on.
 Part part_of(Call& c, const Part& x, int axis, std::int64_t first, std::int64_t count) {
   Integers starts(static_cast<std::size_t>(x.rank()), 0), stops = x.shape();
   starts[static_cast<std::size_t>(axis)] = first;
@@ -19,7 +19,7 @@ Part part_of(Call& c, const Part& x, int axis, std::int64_t first, std::int64_t 
   return c("slice", {x}, {{"starts", std::move(starts)}, {"stops", std::move(stops)}});
 }
 
-/// An axis cut, or filled up with zeros, to `length`.
+/// Crops an axis, or pads it with zeros, to `length`.
 Part fitted(Call& c, const Part& x, int axis, std::int64_t length) {
   const auto at = static_cast<std::size_t>(axis);
   const Shape shape = x.shape();
@@ -30,8 +30,8 @@ Part fitted(Call& c, const Part& x, int axis, std::int64_t length) {
   return c("pad", {x}, {{"widths", std::move(widths)}});
 }
 
-/// Numbers whose last axis is 1 (real) or 2 (complex) transformed along another one. The second half of what real numbers give is the first
-/// one backwards, conjugate.
+/// The Fourier transform along `axis` of numbers whose last axis is 1 (real) or 2 (complex). For real numbers, the second half of the
+/// result is the first half reversed and conjugated.
 Part transformed(Call& c, const Part& x, int axis, bool onesided) {
   const int last = x.rank() - 1;
   const Attributes along{{"axis", std::int64_t{axis}}};
@@ -43,7 +43,7 @@ Part transformed(Call& c, const Part& x, int axis, bool onesided) {
   return c("concat", {half, c.multiply(back, c.numbers_constant({1, -1}, x.dtype(), {2}))}, along);
 }
 
-/// One of the operands that are a number; nothing after a mistake, or where there is none.
+/// The value of an operand that must be one known number; nothing after a mistake, or if it is left out.
 std::optional<std::int64_t> known_number(Call& c, std::size_t i, std::string_view what) {
   const auto numbers = c.known_integers(i, what);
   if (!numbers) return std::nullopt;
@@ -79,7 +79,7 @@ Values dft(Call& c) {
   return {transformed(c, whole, *axis, onesided)};
 }
 
-/// Frames of the signal, which may overlap, taken by their places, times the window.
+/// Takes frames of the signal, which may overlap, and multiplies them by the window.
 Values stft(Call& c) {
   const bool onesided = c.flag("onesided", true);
   const auto step = known_number(c, 1, "the shape of its result");
@@ -104,13 +104,13 @@ Values stft(Call& c) {
   return {transformed(c, framed, 2, onesided)};
 }
 
-// --- numbers that follow from a few ------------------------------------------------------------------------------------------------------
+// --- computed constants ------------------------------------------------------------------------------------------------------------------
 
 DType wanted_type(Call& c) {
   return c.has_attribute("output_datatype") ? c.dtype("output_datatype").value_or(DType::f32) : DType::f32;
 }
 
-/// A sum of cosines: `a0 - a1 cos(x) + a2 cos(2x)`.
+/// A window that is a sum of cosines: `a0 - a1 cos(x) + a2 cos(2x)`.
 Values window(Call& c, double a0, double a1, double a2) {
   const bool periodic = c.flag("periodic", true);
   const DType dtype = wanted_type(c);
@@ -141,7 +141,7 @@ double hertz(double mel) {
   return 700 * std::expm1(mel / 2595 * std::numbers::ln10);
 }
 
-/// Triangles, equally far apart on the Mel scale: [dft_length / 2 + 1, bins].
+/// Triangular filters, equally spaced on the Mel scale: [dft_length / 2 + 1, bins].
 Values mel_weight_matrix(Call& c) {
   const DType dtype = wanted_type(c);
   std::vector<double> given;

@@ -1,4 +1,4 @@
-// Slice: windows at known places, and windows of a known size at places that are computed, as loops have them.
+// Lowering of Slice: with known bounds, or with a known size at computed starts, as loops have them.
 #include <algorithm>
 
 #include "graph/graph.h"
@@ -9,11 +9,11 @@ namespace {
 
 using Integers = std::vector<std::int64_t>;
 
-// --- places that are computed ------------------------------------------------------------------------------------------------------------
+// --- computed starts ---------------------------------------------------------------------------------------------------------------------
 
-/// An integer of the program as a difference from an element of another value.
+/// An integer of the program, as an element of a base value plus a constant offset.
 struct Place {
-  ValueId base;  ///< not valid: the offset alone
+  ValueId base;  ///< not valid: the integer is the offset alone
   std::int64_t element = 0, offset = 0;
 
   [[nodiscard]] std::optional<std::int64_t> before(const Place& other) const {
@@ -24,7 +24,7 @@ struct Place {
   }
 };
 
-/// An element of integers; of a vector of one it is that one.
+/// Element `at` of an array of integers; the only element if it has one.
 std::int64_t integer_at(const Array& array, std::int64_t at) {
   std::int64_t number = 0;
   dispatch(array.dtype(), [&](auto zero) {
@@ -34,7 +34,7 @@ std::int64_t integer_at(const Array& array, std::int64_t at) {
   return number;
 }
 
-/// Element `at` of a value, seen through conversions, shapes, and sums with what is known.
+/// Traces element `at` of a value back through conversions, reshapes, concatenations, and sums with known values.
 Place place_of(Call& c, ValueId value, std::int64_t at) {
   std::int64_t offset = 0;  // wraps, as the program's integers do
   const auto moved = [&](std::int64_t by) {
@@ -67,7 +67,7 @@ Place place_of(Call& c, ValueId value, std::int64_t at) {
   }
 }
 
-/// How far operand `i + 1` lies behind operand `i`, element by element; nothing where that depends on data too.
+/// The constant difference of operand `i + 1` and operand `i`, element by element; nothing if it depends on data.
 std::optional<Integers> distances(Call& c, std::size_t i) {
   const std::int64_t count = c[i].type().elements();
   if (!c.has(i + 1) || c[i + 1].type().elements() != count || !c[i].operand().value.valid() || !c[i + 1].operand().value.valid())
@@ -81,10 +81,9 @@ std::optional<Integers> distances(Call& c, std::size_t i) {
   return distances;
 }
 
-// --- windows
-// -------------------------------------------------------------------------------------------------------------------------------
+// --- slices ------------------------------------------------------------------------------------------------------------------------------
 
-/// Axes and steps, one for each start.
+/// Axes and steps, one of each for each start.
 std::optional<std::pair<Integers, Integers>> axes_and_steps(Call& c, std::size_t count) {
   auto axes = c.integers_at(3, "axes", kResultShape);
   if (!axes && c.has(3)) return std::nullopt;
@@ -100,7 +99,7 @@ std::optional<std::pair<Integers, Integers>> axes_and_steps(Call& c, std::size_t
   return std::nullopt;
 }
 
-/// One that begins where the program says.
+/// A slice of known `sizes` at a computed start.
 Values moving_window(Call& c, const Integers& sizes) {
   const auto where = axes_and_steps(c, sizes.size());
   if (!where) return c.poison();
@@ -119,7 +118,7 @@ Values moving_window(Call& c, const Integers& sizes) {
 }
 
 struct Window {
-  Integers starts, stops, steps;  ///< one an axis
+  Integers starts, stops, steps;  ///< one for each axis
 };
 
 std::optional<Window> window(Call& c) {
@@ -137,7 +136,8 @@ std::optional<Window> window(Call& c) {
   Window window{Integers(shape.size(), 0), shape, Integers(shape.size(), 1)};
   for (std::size_t i = 0; i < starts->size(); ++i) {
     const auto axis = static_cast<std::size_t>(where->first[i]);
-    // ONNX begins at the first element where a start lies before it, also backwards; Python's rules, which `slice` has, find nothing there.
+    // A start before the first element is clamped to it, also for negative steps; Python's rules, which `slice` has, would give nothing
+    // there.
     window.starts[axis] = where->second[i] < 0 ? std::max((*starts)[i], -shape[axis]) : (*starts)[i];
     window.stops[axis] = (*ends)[i];
     window.steps[axis] = where->second[i];
@@ -145,7 +145,7 @@ std::optional<Window> window(Call& c) {
   return window;
 }
 
-/// Of an axis whose size depends on data: its first elements.
+/// Whether a slice takes the first elements of an axis, as it must if the axis' size depends on data.
 bool from_the_front(const Window& window, std::size_t axis) {
   return window.starts[axis] == 0 && window.stops[axis] >= 0 && window.steps[axis] == 1;
 }

@@ -1,4 +1,4 @@
-// The largest, distinct, chosen and kept: TopK, and results whose size depends on data.
+// Lowerings of TopK, and of selections whose size depends on data: NonZero, Compress, NonMaxSuppression, Unique.
 #include <algorithm>
 #include <numeric>
 
@@ -17,25 +17,25 @@ Part take(Call& c, const Part& x, const Part& indices, int axis = 0) {
   return c("take", {x, indices}, {{"axis", std::int64_t{axis}}});
 }
 
-/// As large as it may become, unless the user says that it stays smaller.
+/// The largest possible size of a result, or the bound that the user gave, if smaller.
 std::int64_t capacity(Call& c, std::int64_t most) {
   return std::clamp<std::int64_t>(c.bound().value_or(most), 0, most);
 }
 
-/// How many of at most `most` there are, or an Error of the run where the user said that there are fewer.
+/// The number of results, at most `most`; the run fails with an Error if it exceeds the user's bound.
 Part checked(Call& c, const Part& count, std::int64_t most) {
   const std::optional<std::int64_t> bound = c.bound();
   return bound && *bound < most ? within_bound(c, count, *bound) : count;
 }
 
-/// The first `count` of what was found, as far as the user says that there may be.
+/// The first `count` results, in an array cut to the user's bound.
 Value found(Call& c, const Part& padded, const Part& count, int axis) {
   return bounded(c, piece(c, padded, axis, 0, capacity(c, padded.shape()[static_cast<std::size_t>(axis)])), count, axis);
 }
 
 Values top_k(Call& c) {
   const bool largest = c.flag("largest", true);
-  c.ignore({"sorted"});  // they always are
+  c.ignore({"sorted"});  // results are always sorted
   const std::optional<int> axis = c.axis(c.integer("axis", -1), c[0].rank());
   const auto given = c.has(1) ? c.known_integers(1, kResultShape) : Integers{c.integer("k", -1)};
   if (!axis || !given) return c.poison();
@@ -46,7 +46,7 @@ Values top_k(Call& c) {
   if (largest) {
     results = c.all("top_k", Parts{x}, {{"k", given->front()}});
     if (results.size() != 2) return c.poison();
-  } else {  // by the order of all, as NaN is the largest here too
+  } else {  // by sorting all elements, since NaN is the largest here too
     const std::int64_t extent = x.shape().back();
     if (given->front() < 0 || given->front() > extent)
       return c.mistake(DiagnosticKind::value,
@@ -104,7 +104,7 @@ Values non_max_suppression(Call& c) {
 
 // --- Unique ----------------------------------------------------------------------------------------------------------------------------
 
-/// The order in which rows of a matrix come, by their elements from the first on; equal rows keep theirs.
+/// The lexicographic order of the rows of a matrix; a stable sort.
 Part row_order(Call& c, const Part& rows) {
   const std::int64_t count = rows.shape()[0], columns = rows.shape()[1];
   if (columns == 1) return c("argsort", {c.reshape(rows, {count})});
@@ -116,15 +116,15 @@ Part row_order(Call& c, const Part& rows) {
   return c.for_loop(columns, {counted(c, count)}, by_one_more).front();
 }
 
-/// Equal rows of a matrix, as groups.
+/// Groups of equal rows of a matrix.
 struct Groups {
-  Part count;    ///< of groups
-  Part first;    ///< for each group its first row, then the number of rows
-  Part sizes;    ///< for each group its number of rows, then 0
-  Part inverse;  ///< for each row its group
+  Part count;    ///< number of groups
+  Part first;    ///< first row of each group, padded with the number of rows
+  Part sizes;    ///< number of rows of each group, padded with 0
+  Part inverse;  ///< group of each row
 };
 
-/// The groups in the order of their rows, or of their first appearance.
+/// The groups in the order of their rows, or in order of first appearance.
 Groups groups_of(Call& c, const Part& rows, bool sorted) {
   const std::int64_t count = rows.shape()[0];
   const auto filled = [&](std::int64_t value) {

@@ -1,4 +1,5 @@
-// The operators that cleave reads, with the version from which on each lowering holds: one list a family, one function an operator.
+// The table of supported operators: each row has the operator set version from which its lowering is valid. One list for each family, one
+// function for each operator.
 #pragma once
 
 #include <span>
@@ -8,24 +9,24 @@
 
 namespace cleave::models::onnx {
 
-/// The versions of operator sets that are read.
+/// The supported versions of operator sets.
 inline constexpr int kOldestVersion = 1, kNewestVersion = 28;
 
 class Call;
 
 struct Lowering {
-  std::string_view op;  ///< with its domain in front where that is not ai.onnx: "ai.onnx.preview.training.Adam"
-  int since;            ///< of several rows of an operator, the last one that is not newer than the node holds
+  std::string_view op;  ///< prefixed with its domain if that is not ai.onnx: "ai.onnx.preview.training.Adam"
+  int since;            ///< of several rows of an operator, the newest that is not newer than the node is valid
   Values (*lower)(Call& call);
-  std::string_view function = {};  ///< of the vocabulary, for lowerings that serve several operators: Call::function()
-  bool takes_bounded = false;      ///< operands whose size depends on data
-  bool takes_sequences = false;    ///< and optional values
+  std::string_view function = {};  ///< function of the vocabulary, for lowerings that serve several operators: Call::function()
+  bool takes_bounded = false;      ///< accepts operands whose size depends on data
+  bool takes_sequences = false;    ///< accepts sequences and optional values
 };
 
 /// The row for an operator, null if there is none.
 const Lowering* find_lowering(std::string_view op, int version);
 
-// The families, each a file of this folder with its name.
+// The families; each is in the file of this folder with its name.
 std::span<const Lowering> activation_lowerings();     ///< Celu … ThresholdedRelu
 std::span<const Lowering> attention_lowerings();      ///< Attention, FlexAttention
 std::span<const Lowering> control_flow_lowerings();   ///< If, Loop, Scan

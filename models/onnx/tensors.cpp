@@ -9,7 +9,7 @@
 namespace cleave::models::onnx {
 namespace {
 
-/// The most of a mapped file that stays in memory beside the copy.
+/// The largest part of a mapped file that stays in memory beside the copy.
 constexpr std::size_t kCopiedAtOnce = 8 << 20;
 
 struct ElementType {
@@ -17,7 +17,7 @@ struct ElementType {
   std::optional<DType> dtype;
 };
 
-// By number of TensorProto.DataType.
+// Indexed by TensorProto.DataType.
 constexpr std::array<ElementType, 29> kElementTypes = {{{"undefined", {}},
                                                         {"float", DType::f32},
                                                         {"uint8", DType::u8},
@@ -52,7 +52,7 @@ Error refused(const TensorProto& tensor, const std::string& why) {
   return {"tensor `" + std::string(tensor.name) + "` " + why, {}, ErrorKind::user};
 }
 
-/// Numbers of the fields of a TensorProto that hold values as lists.
+/// Field numbers of a TensorProto's lists of values.
 constexpr std::uint32_t kFloatData = 4, kInt32Data = 5, kInt64Data = 7, kDoubleData = 10, kUint64Data = 11;
 
 std::uint32_t list_field(DType dtype) {
@@ -74,7 +74,7 @@ std::uint32_t list_field(DType dtype) {
   return kInt32Data;
 }
 
-/// Calls `f` with the bits of each value of a list, as a word; halves are written as their 16 bits.
+/// Calls `f` with the bits of each value of a list, as a word; 16-bit floats are stored as their bits.
 template <class F>
 void for_each_word(std::string_view message, DType dtype, const F& f) {
   const std::uint32_t wanted = list_field(dtype);
@@ -116,7 +116,7 @@ Result<Array> from_list(const TensorProto& tensor, TensorType type) {
   return array;
 }
 
-/// bool is 0 or 1; a byte that is neither would be undefined behaviour wherever it is read.
+/// Whether all bytes are 0 or 1; reading any other byte as bool would be undefined behaviour.
 bool holds_bools(std::string_view bytes) {
   for (const char byte : bytes)
     if (static_cast<unsigned char>(byte) > 1) return false;

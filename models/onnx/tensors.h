@@ -1,5 +1,5 @@
-// TensorProto -> Array: weights and constants of an ONNX file. Values are copied, once a tensor, so that nothing that is written to the
-// file later changes them; a tensor that promises more than the file holds is refused before anything is allocated.
+// TensorProto -> Array: weights and constants of an ONNX file. Values are copied, once for each tensor, so that later changes of the file
+// do not affect them; a tensor that claims more data than the file has is rejected before any allocation.
 #pragma once
 
 #include <map>
@@ -13,20 +13,20 @@
 
 namespace cleave::models::onnx {
 
-/// The element type for a number of TensorProto.DataType; nothing for those that cleave has none for.
+/// The element type for a TensorProto.DataType; nothing if cleave lacks it.
 std::optional<DType> element_type(std::int64_t data_type);
-/// As ONNX calls it: "float8e4m3fn", "string".
+/// ONNX's name of an element type: "float8e4m3fn", "string".
 std::string element_type_name(std::int64_t data_type);
 
 class Tensors {
  public:
-  /// `roots`: where external data may lie.
+  /// `roots`: the folders in which external data may be.
   explicit Tensors(FileRoots roots) : roots_(std::move(roots)) {}
 
-  /// The type that it declares. An Error (type, shape as `user`) for element types that cleave lacks and impossible shapes.
+  /// The declared type. An Error (type, shape as `user`) for element types that cleave lacks and impossible shapes.
   [[nodiscard]] static Result<TensorType> type(const TensorProto& tensor);
-  /// The values. An Error where there are not as many as the shape says, and for external data that cannot be read or lies outside of the
-  /// model's folder.
+  /// The values. An Error if their number does not match the shape, or if external data cannot be read or are outside of the model's
+  /// folder.
   Result<Array> read(const TensorProto& tensor);
   /// An Error (file) if a file with external data was changed since it was opened.
   [[nodiscard]] Status unchanged() const;
@@ -38,7 +38,7 @@ class Tensors {
 
   FileRoots roots_;
   std::map<std::string, std::shared_ptr<const MappedFile>> opened_;  ///< by location
-  std::map<const char*, Array> copied_;                              ///< by where the bytes lie: a model may be gone through several times
+  std::map<const char*, Array> copied_;                              ///< by the address of the bytes: a model may be read several times
 };
 
 }  // namespace cleave::models::onnx

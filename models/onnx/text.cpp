@@ -1,4 +1,4 @@
-// What counts words and chooses features: TfIdfVectorizer on integers, and small operators of ai.onnx.ml.
+// Lowerings of TfIdfVectorizer on integers, and of small operators of ai.onnx.ml.
 #include <algorithm>
 
 #include "models/onnx/pieces.h"
@@ -11,8 +11,8 @@ using Integers = std::vector<std::int64_t>;
 /// The n-grams of one length.
 struct Pool {
   std::int64_t length = 1;
-  Integers words;          ///< of each n-gram in turn
-  std::int64_t first = 0;  ///< how many n-grams are in shorter pools
+  Integers words;          ///< of each n-gram, concatenated
+  std::int64_t first = 0;  ///< number of n-grams in pools of shorter ones
   [[nodiscard]] std::int64_t grams() const { return static_cast<std::int64_t>(words.size()) / length; }
 };
 
@@ -29,7 +29,7 @@ std::vector<Pool> pools(const Integers& words, const Integers& begins) {
   return pools;
 }
 
-/// For each row of `x`, how often each n-gram of a pool occurs in it, its words up to `most_skipped` words apart.
+/// The number of occurrences of each n-gram of a pool in each row of `x`, with up to `most_skipped` words skipped between two words of it.
 Part occurrences(Call& c, const Part& x, const Pool& pool, std::int64_t most_skipped) {
   const std::int64_t rows = x.shape()[0], columns = x.shape()[1], grams = pool.grams();
   Part counts;

@@ -1,4 +1,4 @@
-// Steps of training: what optimizers make of parameters, their gradients, and what they keep from step to step.
+// Lowerings of optimizer steps (Adagrad, Adam, Momentum): new parameters and optimizer states from gradients.
 #include <functional>
 
 #include "models/onnx/call.h"
@@ -6,8 +6,8 @@
 namespace cleave::models::onnx {
 namespace {
 
-/// A node has a rate, a count of steps, and then some tensors of each kind, all parameters first: `step` sees those of one parameter.
-/// Results lie in the same way.
+/// Applies `step` to each parameter. A node's operands are a rate, a step count, and then the tensors of each kind (parameters, gradients,
+/// states), each kind for all parameters; `step` gets those of one parameter. Results have the same order.
 Values for_each_parameter(Call& c, std::size_t kinds, const std::function<Parts(const Parts& tensors)>& step) {
   if (c.operands() < 2 + kinds || (c.operands() - 2) % kinds != 0)
     return c.mistake(DiagnosticKind::type,
@@ -25,7 +25,7 @@ Values for_each_parameter(Call& c, std::size_t kinds, const std::function<Parts(
   return results;
 }
 
-/// The gradient with that of the squares of the parameters.
+/// The gradient plus that of the L2 penalty.
 Part regularized(Call& c, const Part& parameter, const Part& gradient) {
   const double factor = c.number("norm_coefficient", 0);
   return factor == 0 ? gradient : c.add(c.multiply(parameter, factor), gradient);
@@ -63,7 +63,7 @@ Values adam(Call& c) {
   });
 }
 
-/// In the first step the gradient counts whole.
+/// In the first step, the gradient is not scaled by `beta`.
 Values momentum(Call& c) {
   const double alpha = c.number("alpha", 0), beta = c.number("beta", 0);
   const std::string mode = c.text("mode", "standard");

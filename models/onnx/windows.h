@@ -1,4 +1,4 @@
-// What nodes of convolutions and pools say of their windows, as the functions of the vocabulary take it.
+// Window attributes of convolutions and pools, converted to the form that the vocabulary's functions take.
 #pragma once
 
 #include "graph/attributes.h"
@@ -6,7 +6,7 @@
 
 namespace cleave::models::onnx {
 
-/// `strides`, `pads`, `dilations` and `auto_pad`; those that the node does not have are left out.
+/// `strides`, `pads`, `dilations` and `auto_pad`; those that the node lacks are omitted.
 Attributes window_attributes(Call& c);
 
 }  // namespace cleave::models::onnx

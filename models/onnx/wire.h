@@ -1,5 +1,5 @@
-// The wire format of Protocol Buffers (https://protobuf.dev/programming-guides/encoding), as much of it as ONNX files use: a message is a
-// row of fields, each a number and a value, read where it lies. Nothing is copied or allocated. Knows no ONNX.
+// The wire format of Protocol Buffers (https://protobuf.dev/programming-guides/encoding), as far as ONNX files use it: a message is a
+// sequence of fields, each a number and a value, read in place. Nothing is copied or allocated. Knows no ONNX.
 #pragma once
 
 #include <bit>
@@ -10,7 +10,7 @@
 
 namespace cleave::models::onnx {
 
-/// One field of a message: its number, and its value as far as its kind has one.
+/// One field of a message: its number, and the member for its kind of value.
 struct Field {
   std::uint32_t number = 0;
   enum class Kind : std::uint8_t { varint, fixed64, bytes, fixed32 } kind = Kind::varint;
@@ -22,7 +22,7 @@ struct Field {
   [[nodiscard]] double f64() const { return std::bit_cast<double>(word); }
 };
 
-/// A number of at most 10 bytes, 7 bits each, at the begin of `bytes`, which loses them; nothing if it does not end.
+/// Reads a number of at most 10 bytes, 7 bits each, from the start of `bytes`, and removes it; nothing if it does not end.
 inline std::optional<std::uint64_t> take_varint(std::string_view& bytes) {
   std::uint64_t value = 0;
   for (std::size_t i = 0; i < bytes.size() && i < 10; ++i) {
@@ -45,7 +45,7 @@ class Fields {
  public:
   explicit Fields(std::string_view message) : rest_(message) {}
 
-  /// The next field; nothing at the end, and where the bytes are no field.
+  /// The next field; nothing at the end, and where the bytes are not a valid field.
   std::optional<Field> next() {
     if (rest_.empty()) return std::nullopt;
     std::string_view rest = rest_;
@@ -75,7 +75,7 @@ class Fields {
       rest.remove_prefix(static_cast<std::size_t>(*size));
       return true;
     }
-    const std::size_t size = kind == 1 ? 8 : kind == 5 ? 4 : 0;  // groups (3, 4) are of a time before ONNX
+    const std::size_t size = kind == 1 ? 8 : kind == 5 ? 4 : 0;  // groups (3, 4) were deprecated before ONNX existed
     if (size == 0 || rest.size() < size) return false;
     field.kind = kind == 1 ? Field::Kind::fixed64 : Field::Kind::fixed32;
     std::memcpy(&field.word, rest.data(), size);

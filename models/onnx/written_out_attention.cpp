@@ -6,14 +6,14 @@
 namespace cleave::models::onnx {
 namespace {
 
-/// Walks from a value to what it was made of.
+/// Walks from a value to its producers.
 class Walk {
  public:
   explicit Walk(Call& c) : c_(c), graph_(c.tracer().graph()) {}
 
   [[nodiscard]] Shape shape(ValueId value) const { return graph_.values[value].type.shape; }
   [[nodiscard]] Part part(ValueId value) const { return {c_.tracer(), value}; }
-  /// The node that made it, if it is this operation.
+  /// The node that produced the value, if it is this operation.
   [[nodiscard]] const Node* made_by(ValueId value, std::string_view op) const {
     const Node& node = graph_.producer(value);
     return node.kind == NodeKind::operation && node.op->name == op ? &node : nullptr;
@@ -24,7 +24,7 @@ class Walk {
     return known ? std::optional(known->at(0)) : std::nullopt;
   }
 
-  /// `x * number`: gives x, and multiplies `factor`.
+  /// For `x * number`: returns x, and multiplies `factor` by the number.
   [[nodiscard]] ValueId unscaled(ValueId value, double& factor) const {
     const Node* product = made_by(value, "multiply");
     for (const std::size_t i : {std::size_t{1}, std::size_t{0}}) {
@@ -40,7 +40,7 @@ class Walk {
     return quotient->inputs[0];
   }
 
-  /// `where(isnan(x), 0, x)`: gives x.
+  /// For `where(isnan(x), 0, x)`: returns x.
   [[nodiscard]] std::optional<ValueId> guarded(ValueId value) const {
     const Node* choice = made_by(value, "where");
     const Node* test = choice ? made_by(choice->inputs[0], "isnan") : nullptr;
@@ -49,7 +49,7 @@ class Walk {
     return otherwise && *otherwise == 0 && shape(choice->inputs[2]) == shape(value) ? std::optional(choice->inputs[2]) : std::nullopt;
   }
 
-  /// Whether the mask is known, and leaves something in every row.
+  /// Whether the mask is known, and leaves at least one key in every row.
   [[nodiscard]] bool leaves_all_rows(ValueId mask) const {
     const std::optional<Array> known = shape(mask).empty() ? std::nullopt : c_.known(Value(part(mask)));
     const std::int64_t row = known ? shape(mask).back() : 0;
@@ -61,7 +61,7 @@ class Walk {
     return known.has_value();
   }
 
-  /// The matrices that were transposed into `value`, [.., n, m]: the same in the form [.., m, n]; leading axes may have been joined for it.
+  /// The matrices of which `value`, [.., n, m], is the transpose, as [.., m, n]. Leading axes may have been joined for the transposition.
   [[nodiscard]] std::optional<ValueId> transposed(ValueId value) const {
     const Shape wanted = shape(value);
     if (const Node* joined = made_by(value, "reshape"); joined && same_matrices(shape(joined->inputs[0]), wanted))
@@ -73,7 +73,7 @@ class Walk {
     const Node* turned = made_by(value, "transpose");
     if (const Node* permuted = made_by(value, "permute_dims")) {
       auto axes = permuted->attributes.get<std::vector<std::int64_t>>("axes");
-      if (axes != swapped) {  // heads and matrices moved in one: the heads still have to be
+      if (axes != swapped) {  // heads and matrices were permuted in one step: the permutation of the heads remains
         std::swap(axes[rank - 1], axes[rank - 2]);
         return c_("permute_dims", {part(permuted->inputs[0])}, {{"axes", std::move(axes)}}).operand().value;
       }
@@ -100,7 +100,7 @@ struct Found {
   double scale = 1;
 };
 
-/// The parts of `softmax(q k^T * scale + mask)`, maybe with NaN replaced by 0.
+/// The operands of `softmax(q k^T * scale + mask)`, possibly with NaN replaced by 0.
 std::optional<Found> find(const Walk& walk, ValueId weights) {
   Found found;
   const std::optional<ValueId> inside = walk.guarded(weights);
@@ -110,7 +110,7 @@ std::optional<Found> find(const Walk& walk, ValueId weights) {
   if (!softmax || rank < 2 || (axis != -1 && axis != rank - 1)) return std::nullopt;
   ValueId scores = softmax->inputs[0];
   if (const Node* sum = walk.made_by(scores, "add")) {
-    // Softmax of a row that a mask takes away as a whole is NaN; attention gives zeros, as the guard does.
+    // Softmax of a fully masked row is NaN; `attention` gives zeros there, as the guard against NaN does.
     if (!inside && !walk.leaves_all_rows(sum->inputs[1])) return std::nullopt;
     if (walk.shape(sum->inputs[0]) != walk.shape(scores)) return std::nullopt;
     found.mask = sum->inputs[1];
@@ -136,7 +136,7 @@ std::optional<Part> written_out_attention(Call& c, const Part& weights, const Pa
   const Part query = walk.part(found->query), key = walk.part(found->key);
   const Shape value_shape = values.shape(), query_shape = query.shape(), key_shape = key.shape(), scores = weights.shape();
   if (query_shape.size() != value_shape.size() || key_shape.size() < 2) return std::nullopt;
-  // Query, key and value have the same leading axes, though those of the keys may have been joined on the way.
+  // Query, key and value have the same leading axes, but those of the keys may have been joined on the way.
   Shape keys = value_shape;
   keys.back() = query_shape.back();
   if (!std::equal(query_shape.begin(), query_shape.end() - 2, value_shape.begin()) ||

@@ -1,5 +1,5 @@
-// Attention as exporters write it out: softmax(q k^T * scale + mask) v in a dozen nodes. Told from the products at its end, it becomes the
-// one operation that it is.
+// Recognizes attention that exporters write as a dozen nodes, softmax(q k^T * scale + mask) v, from its last product, and makes it one
+// operation.
 #pragma once
 
 #include <optional>
@@ -8,8 +8,8 @@
 
 namespace cleave::models::onnx {
 
-/// What a product of `weights` and `values` gives if the weights are the softmax of scaled scores: `attention`. Nothing where they are
-/// anything else, or where a row without a key would give something else than zeros.
+/// The product of `weights` and `values` as the operation `attention`, if the weights are the softmax of scaled scores. Nothing if they are
+/// anything else, or if the result for a row without a key would not be zeros.
 std::optional<Part> written_out_attention(Call& c, const Part& weights, const Part& values);
 
 }  // namespace cleave::models::onnx

@@ -1,4 +1,5 @@
-// Calls in expressions: which op or function is meant, which argument goes to which parameter, and attributes as the op wants them.
+// Calls in expressions: finds the op or function that is called, assigns arguments to parameters, and converts attributes to the types that
+// the op declares.
 #include <algorithm>
 #include <array>
 
@@ -10,14 +11,14 @@ namespace {
 
 constexpr std::uint32_t kNone = ExpressionNode::kNone;
 
-/// Part of the language, but of none of this version's ops.
+/// Names that the language reserves for ops that do not exist yet.
 constexpr std::array<std::string_view, 2> kNotYet = {"batches", "gradient"};
 
-/// Names under which other libraries' users know functions.
+/// Names of functions in other libraries, with ours.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kOtherNames = {
     {{"avg_pool2d", "avg_pool"}, {"conv2d", "conv"}, {"max_pool2d", "max_pool"}}};
 
-/// What `name` calls where the user has no function of that name.
+/// The op that `name` calls if the user has no function of that name.
 const OpDef* find_called(std::string_view name) {
   for (const auto& [other, own] : kOtherNames)
     if (name == other) return find_function(own);
@@ -29,7 +30,7 @@ const AttributeDef* find_attribute(const OpDef& op, std::string_view name) {
   return found == op.attributes.end() ? nullptr : &*found;
 }
 
-/// "concat([arrays], axis?)" taken apart.
+/// Parses a signature such as "concat([arrays], axis?)".
 std::vector<SignatureParameter> parameters_of(const OpDef& op) {
   std::vector<SignatureParameter> parameters;
   const std::size_t open = op.signature.find('(');
@@ -56,7 +57,7 @@ std::vector<SignatureParameter> parameters_of(const OpDef& op) {
   return parameters;
 }
 
-/// `print(x, "label")` for `print("label", x)`: a text can only be meant for the one parameter that is a text.
+/// Accepts `print(x, "label")` for `print("label", x)`: a text can only be meant for the one parameter that takes a text.
 void put_text_in_place(const Expression& expression, const std::vector<SignatureParameter>& parameters, const ExpressionNode& call,
                        std::vector<std::uint32_t>& slots) {
   const auto takes_text = [](const SignatureParameter& p) { return p.attribute && p.attribute->type == AttributeDef::Type::text; };
@@ -97,7 +98,7 @@ bool Evaluator::check_callee(const std::string& name, Span span) {
     for (const OpDef* op : all_functions()) names.push_back(op->name);
     suggestion = instead_of_operation(name);
     if (suggestion.empty()) suggestion = errors.suggest(name, names);
-    const std::string last = name.substr(name.rfind('_') + 1);  // of `torch_relu`
+    const std::string last = name.substr(name.rfind('_') + 1);  // "relu" of `torch_relu`
     if (suggestion.empty() && find_function(last)) suggestion = "; did you mean `" + last + "`?";
   }
   fail(DiagnosticKind::unknown, span, "unknown operation `" + name + "`" + suggestion);
@@ -251,7 +252,7 @@ Operands Evaluation::call(const ExpressionNode& node, const PlannedCall& planned
   return evaluator_.tracer.apply(*host_call, operands, std::move(attributes), location);
 }
 
-/// A group is given as it is; everything else is one operand.
+/// A group is passed as a group; every other argument is one operand.
 Operands Evaluation::inline_call(const ExpressionNode& node, const PlannedCall& planned) {
   std::vector<Argument> arguments;
   for (const PlannedCall::Part& part : planned.parts) {

@@ -7,7 +7,7 @@
 namespace cleave::models {
 namespace {
 
-/// A name of the program that no other declaration has; of a member of a group with the name of that.
+/// The name that `key` declares, if no other declaration has it. For a member of a group, the group's name is put in front.
 std::optional<Name> new_value_name(const YamlNode& key, const std::string& group, Evaluator& evaluator) {
   auto name = declared_name(key, evaluator.errors);
   if (!name) return std::nullopt;
@@ -19,17 +19,17 @@ std::optional<Name> new_value_name(const YamlNode& key, const std::string& group
   return std::nullopt;
 }
 
-/// The type of an input or parameter, which is all of its value or stands under `type:`.
+/// The type of an input or parameter: its whole value, or the value of `type:`.
 std::optional<TensorType> declared_type(const YamlEntry& entry, const std::vector<std::string>& keys, Evaluator& evaluator) {
   if (!entry.value.map()) return read_type(entry.value, evaluator);
   check_keys(entry, keys, "`" + entry.key.text + "`", evaluator.errors);
   if (const YamlEntry* type = entry.value.find("type")) return read_type(type->value, evaluator);
-  if (may_be_misspelt(entry, "type", keys)) return std::nullopt;  // it may be there, misspelt
+  if (may_be_misspelt(entry, "type", keys)) return std::nullopt;  // `type` may be present, misspelled
   evaluator.fail(DiagnosticKind::syntax, entry.key.span, "`" + entry.key.text + "` needs `type:`");
   return std::nullopt;
 }
 
-/// `layer: {w: {type: …}, b: {type: …}}`: no key of a declaration, nor one that is meant to be one.
+/// Whether a value is a group, such as `layer: {w: {type: …}, b: {type: …}}`: its keys neither are nor resemble keys of a declaration.
 bool is_group(const YamlNode& node, const std::vector<std::string>& keys) {
   if (!node.map() || node.entries.empty()) return false;
   const auto map = [](const YamlEntry& entry) { return entry.value.map(); };
@@ -37,7 +37,8 @@ bool is_group(const YamlNode& node, const std::vector<std::string>& keys) {
   return std::all_of(node.entries.begin(), node.entries.end(), map) || std::none_of(node.entries.begin(), node.entries.end(), key);
 }
 
-/// Reads the inputs or parameters of a section or group, and of the groups in it. `read(entry, name)` reads one. Gives the members' names.
+/// Reads the inputs or parameters of a section or group, including nested groups. `read(entry, name)` reads one. Returns the members'
+/// names.
 template <class Read>
 std::vector<std::string> read_values(const std::vector<YamlEntry>& entries, const std::string& group, const std::vector<std::string>& keys,
                                      Evaluator& evaluator, const Read& read) {
@@ -155,7 +156,7 @@ void read_file_key(const YamlNode& node, Attributes& attributes, Errors& errors)
   if (!path.ends_with(".npy") && !path.ends_with(".csv")) {
     return errors.add(DiagnosticKind::file, node.span, "`" + given + "` is neither an .npy nor a .csv file");
   }
-  attributes.set("file", path);  // read when the program runs, and only then missed
+  attributes.set("file", path);  // the file is read, and reported if missing, only when the program runs
 }
 
 }  // namespace cleave::models

@@ -1,4 +1,4 @@
-// What the inputs of a model are declared as, before sizes have numbers. Reads nothing else, and reports nothing.
+// Lists the declared types of a model's inputs, with sizes still symbolic. Reads no other section and reports nothing.
 #include "graph/base/file.h"
 #include "models/reader/model_file.h"
 #include "models/reader/source.h"
@@ -7,7 +7,7 @@
 namespace cleave::models {
 namespace {
 
-/// Those of a section or group; a group is a map whose members are.
+/// Adds the inputs of a section or group. A group is a map without a `type` key whose members are inputs.
 void collect(const std::vector<YamlEntry>& entries, const std::string& group, std::vector<DeclaredInput>& inputs) {
   for (const YamlEntry& entry : entries) {
     const std::string name = group.empty() ? entry.key.text : group + "." + entry.key.text;

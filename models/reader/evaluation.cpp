@@ -128,11 +128,11 @@ Operand Evaluation::name(const ExpressionNode& node) {
     if (suggestion.empty()) suggestion = evaluator_.errors.suggest(node.text, evaluator_.scopes.visible());
   }
   evaluator_.fail(DiagnosticKind::unknown, node.span, "unknown name `" + node.text + "`" + suggestion, std::move(notes));
-  evaluator_.scopes.bind_unknown(node.text, node.span);  // said once
+  evaluator_.scopes.bind_unknown(node.text, node.span);  // reported once only
   return {};
 }
 
-/// `layer.v` of a group without `v`, `x.shape` of a value.
+/// Reports an unknown member: `layer.v` where the group has no `v`, or `x.shape`, as values have no members.
 Operand Evaluation::unknown_member(const ExpressionNode& node) {
   const std::size_t dot = node.text.rfind('.');
   const std::string owner = node.text.substr(0, dot), member = node.text.substr(dot + 1);
@@ -147,7 +147,7 @@ Operand Evaluation::unknown_member(const ExpressionNode& node) {
     evaluator_.fail(DiagnosticKind::unknown, node.span,
                     "unknown name `" + owner + "`" + evaluator_.errors.suggest(owner, evaluator_.scopes.visible()));
   }
-  evaluator_.scopes.bind_unknown(node.text, node.span);  // said once
+  evaluator_.scopes.bind_unknown(node.text, node.span);  // reported once only
   return {};
 }
 
@@ -170,7 +170,7 @@ Operand Evaluation::binary(const ExpressionNode& node) {
   return op.empty() ? Operand() : apply(node.text, op, {left, right}, node.span);
 }
 
-/// A list where a value is meant: a constant, if it is of numbers; else its parts, stacked.
+/// A list used as a value: a constant if it holds numbers only, else its parts stacked.
 Operand Evaluation::list(Index index) {
   const Span span = expression_.nodes[index].span;
   std::optional<DType> dtype;
@@ -188,8 +188,8 @@ Operand Evaluation::list(Index index) {
   return array ? evaluator_.tracer.constant(*array, evaluator_.location(span)) : Operand();
 }
 
-/// The common element type of the parts that are no literals, in lists in lists too; stays as it is where there are none. False after a
-/// mistake.
+/// Sets `dtype` to the common element type of the non-literal parts, nested lists included; leaves it unchanged if there are none. False
+/// after a mistake.
 bool Evaluation::add_dtypes(Index index, std::optional<DType>& dtype) {
   for (const Index part : expression_.nodes[index].parts) {
     if (roles_[part] == Role::list) {
@@ -205,7 +205,7 @@ bool Evaluation::add_dtypes(Index index, std::optional<DType>& dtype) {
   return true;
 }
 
-/// `[a, 0.1, [b, c]]`: what is a literal in it takes the type of the others.
+/// `[a, 0.1, [b, c]]`: literals take the element type of the other parts.
 Operand Evaluation::stacked(Index index, DType dtype) {
   const ExpressionNode& node = expression_.nodes[index];
   std::vector<Operand> parts;

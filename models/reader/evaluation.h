@@ -1,6 +1,6 @@
-// The evaluation of one expression, in two walks over its nodes: from the root down, what each node is to give (an operand, a list, an
-// attribute); from the leaves up, the operands. Internal to evaluator.cpp, evaluation.cpp, indexing.cpp
-// and calls.cpp.
+// Evaluation of one expression in two walks over its nodes. The first goes from the root down and determines the role of each node
+// (operand, list, attribute); the second goes from the leaves up and computes the operands. Internal to evaluator.cpp, evaluation.cpp,
+// indexing.cpp and calls.cpp.
 #pragma once
 
 #include <functional>
@@ -19,7 +19,7 @@ struct SignatureParameter {
   const AttributeDef* attribute = nullptr;  ///< null: an operand
 };
 
-/// What is called, and which argument goes where.
+/// The callee of a call, and the assignment of arguments to its parameters.
 struct PlannedCall {
   enum class Kind : std::uint8_t { failed, op, host_function, function };
   Kind kind = Kind::failed;
@@ -43,7 +43,7 @@ class Evaluation {
   [[nodiscard]] const Operands& results(std::uint32_t index) const { return results_[index]; }
   /// The single result of a node; poison (and an error) if it has none or several.
   Operand single(std::uint32_t index);
-  /// A node that is known when the model is read: its number or list of numbers.
+  /// The number or list of numbers of a node whose value is known when the model is read.
   std::optional<LiteralList> literals(std::uint32_t index, const std::string& what);
 
  private:
@@ -51,7 +51,7 @@ class Evaluation {
   using NodeType = ExpressionNode::Kind;
   enum class Role : std::uint8_t { none, operand, list };
 
-  void assign(Index index);  ///< roles of the parts of a node
+  void assign(Index index);  ///< sets the roles of a node's parts
   void want(Index index, bool list_allowed = false);
   Operands evaluate(Index index);
   Operand name(const ExpressionNode& node);
@@ -72,9 +72,9 @@ class Evaluation {
 
   // calls.cpp
   PlannedCall plan(const ExpressionNode& node);
-  /// Takes an argument whose name is no parameter's; false: it is a mistake.
+  /// Takes an argument whose keyword names no parameter; returns false if that is a mistake.
   using TakeKeyword = std::function<bool(const std::string& keyword, Index part)>;
-  /// The part given for each of `names`, by place or by keyword (kNone: none); nothing, and an error, if some argument has no place.
+  /// The argument for each of `names`, positional or by keyword (kNone: not given); nothing, with an error, if some argument fits no name.
   std::optional<std::vector<Index>> place_arguments(const ExpressionNode& node, const std::string& signature,
                                                     const std::vector<std::string>& names, const TakeKeyword& elsewhere = nullptr);
   PlannedCall plan_op(const ExpressionNode& node, const OpDef& op);

@@ -82,7 +82,7 @@ bool Evaluator::check_sizes(const Expression& type) {
   for (const ExpressionNode& node : type.nodes) {
     if (node.kind != ExpressionNode::Kind::name || parse_dtype(node.text)) continue;
     if (scopes.is_dim(node.text)) continue;
-    if (const Binding* binding = scopes.find(node.text); binding && binding->unknown) return false;  // said
+    if (const Binding* binding = scopes.find(node.text); binding && binding->unknown) return false;  // reported already
     const std::string near = errors.suggest(node.text, scopes.dims());
     fail(DiagnosticKind::unknown, node.span, "unknown size `" + node.text + "`" + (near.empty() ? "; declare it under `dims:`" : near));
     scopes.bind_unknown(node.text, node.span);

@@ -1,5 +1,5 @@
-// Expressions -> operands of the Tracer: names, operators, indices, calls. Knows no statement; functions of the model are handed to an
-// Inliner. After a mistake the operand is poison, which the Tracer passes on in silence.
+// Evaluator: turns expressions (names, operators, indices, calls) into operands of the Tracer. It knows no statement and leaves calls of
+// the model's functions to an Inliner. After a mistake the operand is poison, which the Tracer passes on without further errors.
 #pragma once
 
 #include <map>
@@ -18,15 +18,15 @@
 namespace cleave::models {
 
 using Operands = std::vector<Operand>;
-/// What a function of the model is given: an operand, or the members of a group with their names.
+/// An argument of a model function: an operand, or the named members of a group.
 struct Argument {
   Operand operand;
   std::optional<std::vector<std::string>> members;
-  Operands operands;  ///< of the members
+  Operands operands;  ///< one for each member
 };
 using HostFunctions = std::map<std::string, std::shared_ptr<const HostFunction>, std::less<>>;
 
-/// Who knows the functions of the model.
+/// Interface to the functions of the model.
 class Inliner {
  public:
   virtual ~Inliner() = default;
@@ -43,7 +43,7 @@ struct Evaluator {
   const HostFunctions& host_functions;
   Inliner* inliner = nullptr;
   std::size_t work = 0;                                ///< expression nodes evaluated
-  std::set<std::string, std::less<>> unreadable = {};  ///< functions whose declaration is wrong: said there, not again at each call
+  std::set<std::string, std::less<>> unreadable = {};  ///< functions with a wrong declaration: reported there, not again at each call
 
   static constexpr std::size_t kMostWork = 250'000;
 
@@ -57,7 +57,8 @@ struct Evaluator {
     return node.kind == ExpressionNode::Kind::name && !scopes.find(node.text) ? scopes.find_group(node.text) : nullptr;
   }
   [[nodiscard]] Argument group_argument(const std::string& name) const;
-  /// What is known when the model is read; an error and nothing otherwise. `what` names it in the message.
+  /// The value of `expression`, which must be known when the model is read; if it is not, nothing and an error. `what` names the value in
+  /// the message.
   std::optional<Literal> literal(const Expression& expression, const std::string& what);
   std::optional<std::int64_t> integer(const Expression& expression, const std::string& what);
   std::optional<double> number(const Expression& expression, const std::string& what);
@@ -67,17 +68,17 @@ struct Evaluator {
 
   /// "; did you mean `f32`?", or nothing if no element type is near.
   [[nodiscard]] std::string meant_dtype(std::string_view name) const;
-  /// Whether every name in a type is a dim; reports the first that is none.
+  /// Whether every name in a type is a dim; reports the first name that is not.
   bool check_sizes(const Expression& type);
 
-  /// Whether there is an op or function of that name; reports it where not.
+  /// Whether an op or function has this name; if not, reports it.
   bool check_callee(const std::string& name, Span span);
 
   void fail(DiagnosticKind kind, Span span, std::string message, std::vector<Note> notes = {}) {
     errors.add(kind, span, std::move(message), std::move(notes));
   }
   [[nodiscard]] SourceLocation location(Span span) const { return errors.source().location(span.begin); }
-  /// Inlining made more of the model than can be meant; an error was added.
+  /// Whether inlining has made the model too large; an error was added then.
   [[nodiscard]] bool exhausted() const { return work > kMostWork; }
 };
 

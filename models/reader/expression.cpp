@@ -14,7 +14,7 @@ using NodeType = ExpressionNode::Kind;
 
 constexpr int kMostExpressionDepth = 200;
 
-/// How tightly an operator binds; `not`, the signs and `**` have their own rules.
+/// A binary operator and its precedence; `not`, the signs and `**` have their own rules.
 struct Operator {
   std::string_view symbol;
   int strength;
@@ -30,7 +30,7 @@ int strength_of(const Token& token) {
   return 0;
 }
 
-/// Precedence climbing as in Python. Each function gives the index of what it read, or nothing after the first error.
+/// Precedence climbing as in Python. Each function returns the index of the node that it read, or nothing after the first error.
 class Parser {
  public:
   Parser(const ExpressionText& text, std::vector<Token> tokens, Errors& errors)
@@ -67,7 +67,7 @@ class Parser {
  private:
   using Found = std::optional<Index>;
 
-  /// `range(…)` is no operation: in the head of a loop it is a list of its bounds.
+  /// `range(…)` is no operation: in the head of a loop it becomes a list of its bounds.
   bool check_range(ExpressionNode& root) {
     if (root.kind != NodeType::call || root.text != "range") return true;
     const bool named = std::any_of(root.keywords.begin(), root.keywords.end(), [](const Name& keyword) { return !keyword.text.empty(); });
@@ -96,7 +96,7 @@ class Parser {
     errors_.add(kind, span, std::move(message));
     return std::nullopt;
   }
-  /// Something else than `wanted` comes next.
+  /// Reports that the next token is not the one `wanted`.
   std::nullopt_t fail_expecting(const std::string& wanted) {
     if (peek().is("=") && at_ > 1 && tokens_[at_ - 1].span.end == peek().span.begin) {  // `x += 1`
       const std::string name(source().at(tokens_[0].span)), sign(source().at(tokens_[at_ - 1].span));
@@ -135,18 +135,18 @@ class Parser {
       fail(token.span, "an operator is expected here, not `" + found + "`");
   }
 
-  /// `x[i]` has been read, and a `:` stands behind it.
+  /// Whether `x[i]` has just been read; called when a `:` follows it.
   [[nodiscard]] bool binds_element() const {
     return !result_.nodes.empty() && result_.nodes.back().kind == NodeType::index && tokens_[0].kind == Token::Kind::name &&
            result_.nodes.back().span.begin == tokens_[1].span.begin && result_.nodes.back().span.end == last_.end;
   }
   static Span inner(Span brackets) { return {brackets.begin + 1, brackets.end - 1}; }
-  /// What is written from `begin` on, as one line.
+  /// The text from `begin` to the end, on one line.
   [[nodiscard]] std::string rest_from(std::size_t begin) const { return std::string(trimmed(text_.text.substr(begin))); }
 
   [[nodiscard]] const Source& source() const { return errors_.source(); }
 
-  /// `begin`: where it begins, if that is before `span`. It ends where what was read last does.
+  /// Adds a node that ends at the last token read. `begin`: where the node begins, if before `span`.
   Index add(NodeType kind, Span span, std::string text, std::vector<Index> parts = {}, std::size_t begin = std::string::npos) {
     ExpressionNode node;
     node.kind = kind;

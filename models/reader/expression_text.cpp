@@ -1,10 +1,10 @@
-// From a YAML scalar to the text of an expression, with the place of every byte.
+// Extracts the text of an expression from a YAML scalar, with the location of every byte.
 #include "models/reader/lexer.h"
 
 namespace cleave::models {
 namespace {
 
-/// Undoes the quotes of a scalar.
+/// Removes the quotes and escapes of a scalar.
 bool unquote(const YamlNode& node, ExpressionText& result, Errors& errors) {
   const std::string_view raw = errors.source().at(node.span);
   const char quote = raw.front();
@@ -57,7 +57,7 @@ std::optional<ExpressionText> expression_text(const YamlNode& node, std::string_
   }
   ExpressionText result;
   result.begin = node.span.begin;
-  if (node.style == YamlNode::Style::block) {  // what stands below `|` or `>`
+  if (node.style == YamlNode::Style::block) {  // the text is on the lines below `|` or `>`
     result.begin = std::min(errors.source().text().find('\n', node.span.begin) + 1, node.span.end);
     result.text = errors.source().at({result.begin, node.span.end});
   } else if (node.style == YamlNode::Style::plain) {

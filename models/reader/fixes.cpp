@@ -1,5 +1,5 @@
-// From advice to edits of the text. A fix is given only where the text alone shows that the edit does what the advice says; `cleave apply`
-// plans the edited model once more before it writes it.
+// Turns advice into edits of the text; the entry point is find_fixes. It gives a fix only if the text alone shows that the edit does what
+// the advice says; `cleave apply` plans the edited model again before it writes the file.
 #include "models/fixes.h"
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace {
 using namespace models;
 using Action = Advice::Action;
 
-/// Operands that are written inside a list, as those of `concat([a, b])`, count as the call's.
+/// The operands of a call. Those inside a list, as in `concat([a, b])`, count as the call's own.
 std::vector<const ExpressionNode*> operands_of(const Expression& expression, const ExpressionNode& node) {
   std::vector<const ExpressionNode*> operands;
   for (const std::uint32_t part : node.parts) {
@@ -29,7 +29,8 @@ std::vector<const ExpressionNode*> operands_of(const Expression& expression, con
   return operands;
 }
 
-/// What a loop or branch reads before it begins: a predicate or count. (What is tested in each trip stays an operation if it is marked.)
+/// The value that a loop or branch reads before it begins: a predicate or count. (The condition of a `while`, tested in each iteration,
+/// stays an operation if it is marked.)
 std::vector<const ExpressionNode*> read_by_head(const StatementSite& site) {
   const bool before = site.head->key.text == "if" || site.head->key.text == "for";
   if (!before || site.expressions.empty()) return {};
@@ -79,7 +80,7 @@ class FixWriter {
 
   static std::string quoted_name(const std::string& name) { return "`" + name + "`"; }
 
-  /// Where one line's pin is the whole statement's, and nothing else pins or is pinned with it.
+  /// Possible only if the pin of the one advised line is that of the whole statement, and no other pin affects or comes from it.
   Title remove_pin(const Advice& advice) {
     const auto found = sites_.operation_at(advice.places[0].at);
     const YamlEntry* place = found ? found->site->key("place") : nullptr;
@@ -124,7 +125,7 @@ class FixWriter {
     return "mark " + marked + " with " + function + "()";
   }
 
-  /// Whether this is how the value was written; what a function takes is what its only call is given.
+  /// Whether `operand` is the advised value. A function's parameter stands for the argument of the function's only call.
   [[nodiscard]] bool is_value(const ExpressionNode& operand, const StatementSite& site, const Advice::Place& place) const {
     if (operand.kind != ExpressionNode::Kind::name) return source_.location(operand.span.begin) == place.made;
     if (!place.name.empty() && operand.text == place.name) return true;
@@ -132,8 +133,8 @@ class FixWriter {
     return given && is_value(*given->node, *given->site, place);
   }
 
-  /// A statement that binds a name which is bound nowhere else and read nowhere. What it calls has no effect that anybody wrote a function
-  /// for.
+  /// Removes a statement whose name is bound nowhere else and read nowhere. The statement must call no function of the model and no host
+  /// function, since those may have effects.
   Title remove_statement(const Advice& advice) {
     const auto found = sites_.operation_at(advice.places[0].at);
     if (!found || found->site->bound.size() != 1 || found->site->key("do") || found->site->list->flow) return std::nullopt;
@@ -151,7 +152,7 @@ class FixWriter {
     return "remove " + quoted_name(name) + ", which nothing reads";
   }
 
-  /// Whether a section or key lists the name: `outputs: [a, b]`, `returns: a`.
+  /// Whether a section or key lists `name`: `outputs: [a, b]`, `returns: a`.
   static bool lists(const YamlEntry* entry, const std::string& name) {
     if (!entry) return false;
     const YamlNode& value = entry->value;
@@ -200,14 +201,14 @@ class FixWriter {
     return "move " + names + " in front of the loop";
   }
 
-  /// Where the file does not end with a line break, the one before the lines goes.
+  /// The span of `lines`; if the file does not end with a line break, it includes the line break before them instead.
   [[nodiscard]] Span without_lines(Lines lines) const {
     if (lines.end < source_.text().size() || source_.text().ends_with('\n')) return {lines.begin, lines.end};
     return {lines.begin - editor_.line_break(0).size(), lines.end};
   }
 
-  /// A statement that binds its names once, of names that the loop does not bind (but for those that are moved along); others stay in its
-  /// list.
+  /// Whether a statement may move in front of `loop`: each of its names is bound once, it reads no name that the loop binds (except in
+  /// statements that move along), and other statements remain in its list.
   [[nodiscard]] bool may_move(const StatementSite& site, const StatementSite& loop, const std::set<std::size_t>& moved) const {
     if (!site.head || site.bound.empty() || site.key("do") || sites_.calls_function(site) || site.list->flow) return false;
     std::size_t others = 0;
@@ -247,7 +248,7 @@ class FixWriter {
           if (node.kind == ExpressionNode::Kind::name) add_read(node.text);
     }
   }
-  /// `a.b.c` reads `a` and `a.b` too.
+  /// Marks a name as read; `a.b.c` reads `a` and `a.b` too.
   void add_read(const std::string& name) {
     read_.insert(name);
     for (std::size_t dot = name.find('.'); dot != std::string::npos; dot = name.find('.', dot + 1)) read_.insert(name.substr(0, dot));
@@ -266,13 +267,13 @@ class FixWriter {
   const StatementSites sites_;
   const std::set<std::string> placed_ = sites_.placed_functions();
   const YamlEditor editor_;
-  std::set<std::string> read_;                                        ///< names that expressions read, anywhere
-  std::map<std::pair<std::string, std::string>, std::size_t> bound_;  ///< by function and name: how often statements bind it
+  std::set<std::string> read_;                                        ///< names that some expression reads
+  std::map<std::pair<std::string, std::string>, std::size_t> bound_;  ///< by function and name: the number of statements that bind it
   std::vector<Replacement> replacements_;
   TextHash hash_;
 };
 
-/// So many digits of each ID that it is the beginning of no other one.
+/// Sets the number of digits shown of each ID to the fewest that distinguish it from all others.
 void show_shortest(std::vector<Fix>& fixes) {
   std::set<std::string> ids;
   for (const Fix& fix : fixes) ids.insert(fix.id);
@@ -286,7 +287,7 @@ void show_shortest(std::vector<Fix>& fixes) {
   }
 }
 
-/// Offset of a place in a text with all its bytes.
+/// The byte offset of `line` and `column`, given the offsets of line starts.
 std::size_t offset_of(const std::vector<std::size_t>& lines, int line, int column) {
   return lines[static_cast<std::size_t>(line) - 1] + static_cast<std::size_t>(column) - 1;
 }

@@ -51,7 +51,7 @@ std::vector<Call> calls_of(const Function& function, Functions& functions) {
   return calls;
 }
 
-/// Depth-first over the calls, on a stack of its own; each call back into the open path closes a cycle.
+/// Depth-first search over the calls with an explicit stack; a call of a function on the current path closes a cycle.
 class CycleSearch {
  public:
   CycleSearch(Functions& functions, Errors& errors) : functions_(functions), errors_(errors) {}

@@ -15,12 +15,12 @@ struct Function {
   std::vector<Name> takes;
   std::vector<Statement> body;
   std::vector<Name> returns;
-  bool recursive = false;  ///< reported; not to be inlined
+  bool recursive = false;  ///< reported; must not be inlined
 };
 
 using Functions = std::map<std::string, Function, std::less<>>;
 
-/// Form only, and that none calls itself, directly or through others.
+/// Checks only the form of the functions, and that none calls itself, directly or through others.
 Functions read_functions(const YamlNode& node, Errors& errors);
 HostFunctions read_host_functions(const YamlNode& node, Evaluator& evaluator);
 

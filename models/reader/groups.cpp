@@ -1,12 +1,12 @@
-// Groups of values: `params: {w1, b1}`, and groups as arguments and results of functions. A member is a name of its own, `params.w1`, so
-// loops and branches carry it as any other; a group is no more than the list of its members' names.
+// Groups of values: `params: {w1, b1}`, and groups as arguments and results of functions. Each member is a name of its own, `params.w1`, so
+// loops and branches carry it like any other name; a group is only the list of its members' names.
 #include <map>
 
 #include "models/reader/program.h"
 
 namespace cleave::models {
 
-/// `params: {w1, b1}`: other names of the same values.
+/// `params: {w1, b1}` gives the values further names.
 void Program::group(const Statement& statement) {
   if (statement.names.empty()) return;
   const Name& name = statement.names.front();
@@ -46,7 +46,7 @@ void Program::bind_argument(const Name& name, const Argument& argument) {
   }
 }
 
-/// Of the members `w`, `inner.w` and `inner.b` the group `inner`.
+/// Binds nested groups: the members `w`, `inner.w` and `inner.b` make a group `inner`.
 void Program::bind_inner_groups(const std::string& name, const std::vector<std::string>& members) {
   std::map<std::string, std::vector<std::string>> inner;
   for (const std::string& member : members) {

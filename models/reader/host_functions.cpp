@@ -1,4 +1,4 @@
-// `host_functions:`: declared with types and cost, bound to a library only when a model runs.
+// Reads `host_functions:`: declarations with types and cost, bound to a library only when a model runs.
 #include "models/reader/declarations.h"
 #include "models/reader/functions.h"
 
@@ -33,7 +33,7 @@ class HostFunctionReader {
  public:
   explicit HostFunctionReader(Evaluator& evaluator) : evaluator_(evaluator), errors_(evaluator.errors) {}
 
-  /// Returns a function even after a mistake inside, as long as its types are known, so that its calls are checked.
+  /// Returns a function even after a mistake in its declaration, as long as its types are known, so that its calls are checked.
   std::shared_ptr<const HostFunction> read(const YamlEntry& entry, const Name& name) {
     if (!check_keys(entry, keys(), "a host function", errors_)) return nullptr;
     function_.name = function_.symbol = name.text;

@@ -1,5 +1,5 @@
-// `x[...]`: what stands between the brackets becomes a slice (numbers and ranges), takes (positions known only at run time, and lists of
-// positions) and new axes. Door: Evaluation::index. Axes come out in NumPy's order; where NumPy's order surprises, it is refused.
+// Indexing `x[...]`: the indices become a slice (numbers and ranges), takes (positions known only at run time, and lists of positions) and
+// new axes. Entry point: Evaluation::index. Axes of the result are in NumPy's order; where that order is surprising, the index is refused.
 #include <algorithm>
 #include <limits>
 #include <utility>
@@ -13,15 +13,15 @@ using IndexLimits = std::numeric_limits<std::int64_t>;
 
 }  // namespace
 
-/// What is taken from one axis, or a new one.
+/// The selection from one axis, or a new axis.
 struct Pick {
   enum class Kind : std::uint8_t { range, position, value, new_axis };
   Kind kind = Kind::range;
   std::int64_t start = 0, stop = 0, step = 1;  ///< range and position
   Operand operand;                             ///< value: integers
-  int rank = 0;                                ///< of the value
+  int rank = 0;                                ///< rank of the value
   Span span;
-  bool whole = false;  ///< a range that is the axis itself
+  bool whole = false;  ///< a range that covers the whole axis
 
   [[nodiscard]] bool single() const { return kind == Kind::position || (kind == Kind::value && rank == 0); }
 };
@@ -36,7 +36,7 @@ Pick whole_axis(std::int64_t extent, Span span) {
   return pick;
 }
 
-/// Applies picks one after the other to a value, keeping count of its axes.
+/// Applies picks to a value one after the other, and tracks the value's axes.
 class Picker {
  public:
   Picker(Tracer& tracer, Operand base, std::vector<Pick> picks, SourceLocation location)
@@ -69,7 +69,7 @@ class Picker {
     picks_ = std::move(kept);
   }
 
-  /// One slice for all ranges and numbers; none where it would take everything, unless nothing else is written (`x[:]` is a slice).
+  /// One slice for all ranges and numbers. Omitted if it would take everything, unless it is the whole index (`x[:]` is a slice).
   void slice(bool always) {
     std::vector<std::int64_t> starts, stops, steps, dropped;
     bool stepped = false, needed = always;
@@ -109,13 +109,13 @@ class Picker {
 
   Tracer& tracer_;
   Operand value_;
-  std::vector<Pick> picks_;  ///< of the axes that `value_` has now, and of the new ones
+  std::vector<Pick> picks_;  ///< for the current axes of `value_`, and for new axes
   SourceLocation location_;
 };
 
 }  // namespace
 
-/// A bound of a slice.
+/// A bound of a slice, which must be an integer known when the model is read.
 std::optional<std::int64_t> Evaluation::bound(Index index) {
   const Operand operand = single(index);
   if (operand.literal && operand.literal->type == Literal::Type::integer) return operand.literal->integer;
@@ -133,7 +133,7 @@ std::optional<std::int64_t> Evaluation::bound(Index index) {
 
 namespace {
 
-/// Why a value cannot be an index of `x`, which is written `base`; empty if it can.
+/// The reason why a value of `type` cannot be an index of `x`, which is written `base`; empty if it can.
 std::string no_index(const TensorType& type, const TensorType& x, const std::string& base) {
   if (is_integer(type.dtype)) return {};
   if (type.dtype != DType::boolean) return "an index is an integer, not " + to_string(type);
@@ -145,7 +145,7 @@ std::string no_index(const TensorType& type, const TensorType& x, const std::str
          ")` for the sum of those chosen";
 }
 
-/// NumPy puts the axes of a list of positions first if another position stands apart from it.
+/// Whether NumPy would put the axes of a list of positions first: another position is separated from the list by an axis that is kept.
 bool order_surprises(const std::vector<Pick>& picks, std::size_t list) {
   const auto kept = [](const Pick& pick) { return !pick.single(); };
   if (std::none_of(picks.begin(), picks.begin() + static_cast<std::ptrdiff_t>(list), kept)) return false;
@@ -163,7 +163,7 @@ bool order_surprises(const std::vector<Pick>& picks, std::size_t list) {
 
 }  // namespace
 
-/// `1:3` of an axis. False after a mistake.
+/// Reads a range such as `1:3` of an axis. False after a mistake.
 bool Evaluation::pick_range(const ExpressionNode& part, std::int64_t extent, Pick& pick) {
   const auto given = [&](std::size_t k, std::int64_t otherwise) {
     return part.parts[k] == ExpressionNode::kNone ? std::optional(otherwise) : bound(part.parts[k]);
@@ -179,7 +179,7 @@ bool Evaluation::pick_range(const ExpressionNode& part, std::int64_t extent, Pic
   return true;
 }
 
-/// A number, a value or a list as index of one axis of `x`. False after a mistake.
+/// Reads a number, a value or a list as the index of one axis of `x`. False after a mistake.
 bool Evaluation::pick_position(Index index, const ExpressionNode& indexed, const TensorType* x, std::size_t axis, Pick& pick) {
   pick.operand = single(index);
   if (pick.operand.poisoned()) return false;
@@ -203,7 +203,7 @@ bool Evaluation::pick_position(Index index, const ExpressionNode& indexed, const
                                            std::to_string(x->shape[axis]) + " of " + to_string(*x));
 }
 
-/// What stands between the brackets, one pick an axis of `x` (null: unknown) and one a new axis; `...` is as many as it stands for.
+/// The selections between the brackets: one for each axis of `x` (null: unknown) and for each new axis; `...` expands to as many as needed.
 std::optional<std::vector<Pick>> Evaluation::picks(const ExpressionNode& node, const TensorType* x) {
   const auto is_axis = [&](Index part) {
     const NodeType kind = expression_.nodes[part].kind;
@@ -250,7 +250,7 @@ Operand Evaluation::index(const ExpressionNode& node) {
     return {};
   }
   const TensorType* known = evaluator_.tracer.type(base);
-  const std::optional<TensorType> type = known ? std::optional(*known) : std::nullopt;  // the graph grows below
+  const std::optional<TensorType> type = known ? std::optional(*known) : std::nullopt;  // a copy, since the graph grows below
   auto found = picks(node, type ? &*type : nullptr);
   if (!found || !type) return {};
   const auto is_list = [](const Pick& pick) { return pick.kind == Pick::Kind::value && pick.rank > 0; };

@@ -1,4 +1,4 @@
-// How a parameter begins: `value`, `uniform`, `normal` or `file`.
+// Reads the initial value of a parameter: `value`, `uniform`, `normal` or `file`.
 #include <algorithm>
 #include <cmath>
 
@@ -10,7 +10,7 @@ namespace {
 
 constexpr double kExactIntegers = 9007199254740992;  // 2^53: beyond it a double skips integers
 
-/// A number, an expression of numbers, or nested YAML lists of them. Depth is bounded by the YAML reader's.
+/// A number, an expression of numbers, or nested YAML lists of them. The YAML reader bounds the nesting depth.
 std::optional<LiteralList> read_literals(const YamlNode& node, Evaluator& evaluator) {
   if (!node.list()) {
     const auto expression = parse_expression(node, evaluator.errors, "a number or a list of numbers");

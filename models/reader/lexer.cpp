@@ -21,7 +21,7 @@ bool digit(char c) {
   return c >= '0' && c <= '9';
 }
 
-/// Longest first.
+/// Longest first, so that the first match is the longest.
 constexpr std::array<std::string_view, 23> kSymbols = {"...", "**", "//", "<<", ">>", "==", "!=", "<=", ">=", "+", "-", "*",
                                                        "/",   "%",  "<",  ">",  "(",  ")",  "[",  "]",  ",",  ":", "="};
 
@@ -41,7 +41,7 @@ constexpr std::array<Advice, 12> kAdvice = {{{"&&", "write `and`"},
                                              {";", "one statement stands on one line"},
                                              {"{", "a list is written `[a, b]`"}}};
 
-/// What other languages put before the names of operations.
+/// Module names that users of other libraries write before an operation.
 constexpr std::array<std::string_view, 16> kModules = {"np", "numpy", "jnp", "jax", "torch", "tf", "tensorflow", "math",
                                                        "F",  "nn",    "xp",  "cp",  "cupy",  "K",  "keras",      "scipy"};
 
@@ -90,7 +90,7 @@ class Lexer {
       ++at_;
       skip_word();
     }
-    // `np.exp` and `x.sum(0)` are no members of groups; symbol() says what to write.
+    // `np.exp` and `x.sum(0)` are no members of groups; symbol() reports what to write instead.
     if (peek() == '(' || is_module(std::string_view(text_).substr(begin, first - begin))) at_ = first;
     token.kind = Token::Kind::name;
     token.text = text_.substr(begin, at_ - begin);
@@ -177,7 +177,7 @@ class Lexer {
     return true;
   }
 
-  /// `np.tanh(x)`, `x.sum(axis=0)`, `x.T`: what to write instead.
+  /// Reports `np.tanh(x)`, `x.sum(axis=0)` or `x.T`, with advice what to write instead.
   bool member() {
     std::size_t begin = at_, end = at_, last = at_;
     while (begin > 0 && (letter(text_[begin - 1]) || digit(text_[begin - 1]))) --begin;
@@ -202,7 +202,7 @@ class Lexer {
     return true;
   }
 
-  /// `axis=0)` of a call `(axis=0)` that begins here; empty if there is none, or one without end.
+  /// The arguments `axis=0)` of a call `(axis=0)` that begins at `begin`; empty if there is no call, or no closing parenthesis.
   [[nodiscard]] std::string call_behind(std::size_t begin) const {
     if (begin >= text_.size() || text_[begin] != '(') return {};
     int depth = 0;

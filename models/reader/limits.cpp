@@ -9,7 +9,7 @@
 namespace cleave::models {
 namespace {
 
-/// A size in bytes without its unit, which is left in `factor`; nothing if that is no unit of bytes.
+/// The number of a size in bytes; its unit is stored in `factor`. Nothing if the unit is not one of bytes.
 std::optional<YamlNode> without_unit(const YamlNode& node, double& factor, Errors& errors) {
   YamlNode number = node;
   if (!node.scalar() || node.style != YamlNode::Style::plain || node.many_lines) return number;
@@ -29,7 +29,7 @@ std::optional<YamlNode> without_unit(const YamlNode& node, double& factor, Error
   return number;
 }
 
-/// `20%` as 0.2.
+/// Reads a percentage: `20%` gives 0.2.
 std::optional<double> read_part(const YamlNode& node, Evaluator& evaluator) {
   const auto refuse = [&](const std::string& found) {
     evaluator.fail(DiagnosticKind::value, node.span, found + "; `prediction_error` is a percentage above 0, as in `20%`");

@@ -1,4 +1,4 @@
-// `limits:` of a model.
+// Reader of the `limits:` section of a model.
 #pragma once
 
 #include "models/reader/evaluator.h"

@@ -1,4 +1,4 @@
-// Numbers and nested lists of numbers as written in a model, and the arrays they stand for.
+// Numbers and nested lists of numbers as written in a model, and their conversion to arrays.
 #pragma once
 
 #include <optional>
@@ -11,19 +11,19 @@
 
 namespace cleave::models {
 
-/// A rectangular list of lists, row-major; a single number has no extents.
+/// A rectangular list of lists, row-major; a single number has an empty shape.
 struct LiteralList {
   Shape shape;
   std::vector<Literal> values;
 };
 
-/// Puts `part` behind the parts already in `list`, whose first extent counts them. False if it has another shape than those.
+/// Appends `part` to `list`, whose first extent counts its parts. False if `part` has another shape than the parts before it.
 bool append(LiteralList& list, const LiteralList& part);
 
-/// The type of the numbers alone: f32 if one is floating, else i32, or i64 where that is too small; bool for true and false. Nothing for a
-/// mixture of these and numbers.
+/// The element type of the values: f32 if one is floating, else i32, or i64 where i32 is too small; bool for true and false. Nothing for a
+/// mixture of booleans and numbers.
 [[nodiscard]] std::optional<DType> common_dtype(const std::vector<Literal>& values);
-/// Nothing if a number cannot be had in `dtype`; then `wrong` says which.
+/// Nothing if a number cannot be represented in `dtype`; then `wrong` names it.
 [[nodiscard]] std::optional<Array> to_array(const LiteralList& list, DType dtype, std::string* wrong);
 
 [[nodiscard]] inline double to_double(const Literal& literal) {

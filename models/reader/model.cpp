@@ -1,4 +1,4 @@
-// The table of contents of a model file: YAML, declarations, program, outputs, limits.
+// Reads a model file in order: YAML, declarations, program, outputs, limits.
 #include "models/reader/model_file.h"
 
 #include <algorithm>
@@ -31,7 +31,8 @@ bool known_section(std::string_view key) {
   return std::find(sections().begin(), sections().end(), key) != sections().end();
 }
 
-/// The section that an unknown key was meant to be: the nearest by its name, or `program` for a list of statements; empty: none.
+/// The section that an unknown key was probably meant to be: the nearest by name, or `program` if its value is a list of statements; empty:
+/// none.
 std::string meant_section(const YamlNode& root, const YamlEntry& entry) {
   const std::optional<std::string> near = nearest_name(entry.key.text, sections());
   if (near && !root.find(*near)) return *near;
@@ -39,7 +40,8 @@ std::string meant_section(const YamlNode& root, const YamlEntry& entry) {
   return !near && statements ? "program" : "";
 }
 
-/// `outputs [y]`, `dims {n: 4}`: for YAML a key with a blank in it. Whether it is so, which is reported: what stands there is not read.
+/// Whether a section lacks its colon, as `outputs [y]` or `dims {n: 4}`, which YAML reads as a key with a blank in it. Reports it; the
+/// value of such a section is not read.
 bool lacks_colon(const YamlNode& root, Errors& errors) {
   for (const YamlEntry& entry : root.entries) {
     const std::string word(entry.key.text, 0, entry.key.text.find(' '));
@@ -50,7 +52,7 @@ bool lacks_colon(const YamlNode& root, Errors& errors) {
   return false;
 }
 
-/// The sections, also misspelt ones, by the names that they were meant to have: one mistake is one error.
+/// The sections by name, misspelled ones under the intended name, so that one mistake is one error.
 std::map<std::string, const YamlEntry*, std::less<>> find_sections(const YamlNode& root, Errors& errors) {
   std::map<std::string, const YamlEntry*, std::less<>> found;
   for (const YamlEntry& entry : root.entries) {
@@ -67,7 +69,7 @@ std::map<std::string, const YamlEntry*, std::less<>> find_sections(const YamlNod
   return found;
 }
 
-/// What an unknown section declares is not unknown once more where it is used.
+/// Names declared in an unknown section are bound as unknown, so that their uses are not reported again.
 void bind_unknown_sections(const YamlNode& root, Evaluator& evaluator) {
   for (const YamlEntry& entry : root.entries) {
     if (known_section(entry.key.text)) continue;
@@ -93,7 +95,7 @@ std::string model_name(const YamlNode& root, const std::string& file, Errors& er
   return stem;
 }
 
-/// A group stands for all of its members.
+/// `written`, with each group replaced by its members.
 std::vector<Name> with_members(const std::vector<Name>& written, Evaluator& evaluator) {
   std::vector<Name> names;
   for (const Name& name : written) {
@@ -127,7 +129,7 @@ void read_outputs(const YamlNode& node, Evaluator& evaluator) {
   }
 }
 
-/// Parameters and inputs whose last binding is what the next run begins with: outputs by the same names.
+/// Reads `resident:`: parameters and inputs whose last binding is the initial value of the next run. Adds outputs of the same names.
 void read_resident(const YamlNode& node, Evaluator& evaluator, std::vector<std::string>& states) {
   const auto written = parse_name_list(node, evaluator.errors);
   if (!written) return;
@@ -151,7 +153,7 @@ void read_resident(const YamlNode& node, Evaluator& evaluator, std::vector<std::
   }
 }
 
-/// What stays from run to run has to keep its type.
+/// Makes values persistent between runs; each must keep its type.
 void keep_states(Graph& graph, const std::vector<std::string>& states) {
   for (const std::string& name : states) {
     if (keep_state(graph, name, name)) continue;
@@ -167,7 +169,7 @@ void keep_states(Graph& graph, const std::vector<std::string>& states) {
   }
 }
 
-/// A name of the program wins over an operation of that name, so that a new operation breaks no program.
+/// Remarks on each name that is also an operation's. The program's name wins, so that a new operation breaks no program.
 void remark_own_names(const YamlNode& section, const char* what, Errors& errors) {
   for (const YamlEntry& entry : section.entries) {
     if (!find_function(entry.key.text)) continue;
@@ -176,7 +178,7 @@ void remark_own_names(const YamlNode& section, const char* what, Errors& errors)
   }
 }
 
-/// Also of functions that nobody calls.
+/// Checks calls in all functions, including functions that are never called.
 void check_calls(const Functions& functions, Evaluator& evaluator) {
   for (const auto& [name, function] : functions) {
     for_each_expression(function.body, [&](const Expression& expression) {
@@ -187,7 +189,7 @@ void check_calls(const Functions& functions, Evaluator& evaluator) {
   }
 }
 
-/// Everything behind the YAML.
+/// Reads all sections after the YAML itself is parsed.
 void read_sections(const YamlNode& root, const ModelOptions& options, Tracer& tracer, Errors& errors, std::vector<std::string>& states) {
   Scopes scopes;
   HostFunctions host_functions;
@@ -208,7 +210,7 @@ void read_sections(const YamlNode& root, const ModelOptions& options, Tracer& tr
   for (const char* key : {"functions", "host_functions"}) {
     const YamlNode* node = section(key);
     if (!node) continue;
-    for (const YamlEntry& entry : node->entries) evaluator.unreadable.insert(entry.key.text);  // those that are readable are found first
+    for (const YamlEntry& entry : node->entries) evaluator.unreadable.insert(entry.key.text);  // readable functions are found first
     remark_own_names(*node, key == std::string_view("functions") ? "function" : "host function", errors);
   }
   for (const auto& [name, function] : functions) {

@@ -1,4 +1,4 @@
-// A model file in YAML -> Graph.
+// Reader of YAML model files -> Graph.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 namespace cleave::models {
 
 Graph read_yaml(const std::string& path, const ModelOptions& options);
-/// Inputs by the types that are written; of a file that cannot be read, none.
+/// The inputs with their types as written; empty if the file cannot be read.
 std::vector<DeclaredInput> yaml_inputs(const std::string& path);
 std::vector<DeclaredInput> yaml_inputs_of(std::string_view text, const std::string& file);
 

@@ -1,4 +1,4 @@
-// Names as they are bound: on the left of `:`, in `takes`, `returns` and `outputs`.
+// Names in binding positions: on the left of `:`, in `takes`, `returns` and `outputs`.
 #include <algorithm>
 
 #include "models/reader/expression.h"

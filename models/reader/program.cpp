@@ -87,7 +87,7 @@ Operand Program::placed(const Statement& statement, const std::optional<Expressi
   return result;
 }
 
-/// The value of `expect` or, up to 1, `probability`; said here, where its own place is known.
+/// The value of `expect` or, up to 1, of `probability`. Reports a wrong one here, where its own location is known.
 std::optional<double> Program::expected(const Statement& statement, const std::string& what, double most) {
   if (!statement.expected) return std::nullopt;
   const auto number = evaluator_.number(*statement.expected, "`" + what + "`");
@@ -98,7 +98,7 @@ std::optional<double> Program::expected(const Statement& statement, const std::s
   return std::nullopt;
 }
 
-/// The value of `until`; the Tracer would look for a wrong one where it was computed.
+/// The value of `until`. Checked here, since the Tracer would report a wrong one at the place where it was computed.
 std::optional<Operand> Program::until(const Statement& statement) {
   if (!statement.has_until) return std::nullopt;
   const Operand until = placed(statement, statement.until);
@@ -137,27 +137,27 @@ Program::States Program::states(const std::vector<std::string>& names) const {
   return result;
 }
 
-/// In a new scope: the names from outside, at the places where they were bound there.
+/// Binds outer names in a new scope, at the spans where they were bound outside.
 void Program::bind_all(const std::vector<std::string>& names, const std::vector<Operand>& operands) {
   for (std::size_t i = 0; i < names.size(); ++i) {
     evaluator_.scopes.bind(names[i], operands[i], evaluator_.scopes.find(names[i])->span);
   }
 }
 
-/// Behind a loop or branch: the names with what came out of it.
+/// Binds the names after a loop or branch to its results.
 void Program::rebind_all(const std::vector<std::string>& names, const std::vector<Operand>& operands, Span span) {
   for (std::size_t i = 0; i < names.size(); ++i) evaluator_.scopes.bind(names[i], operands[i], span);
 }
 
 // --- control flow ---------------------------------------------------------------------------------------------------------------------
 
-/// A loop whose head or body is wrong: nothing is known of what it carries.
+/// Skips a loop whose head or body is wrong: the values that it carries become unknown.
 void Program::skip(const Statement& statement) {
   const std::vector<std::string> names = carried_names(statement);
   rebind_all(names, std::vector<Operand>(names.size()), statement.span);
 }
 
-/// Whether the head of a `for` is a count; reports a list or array, which other languages go through.
+/// Whether the head of a `for` is a count; reports a list or array, over which other languages iterate.
 bool Program::check_counts(const Statement& statement) {
   if (!statement.expression) return true;
   const ExpressionNode& root = statement.expression->root();
@@ -250,7 +250,7 @@ std::vector<std::string> Program::fresh_names(const Statement& statement) const 
   return names;
 }
 
-/// What the arms call by one name may be two things that have nothing to do with each other; then it stays inside.
+/// Whether two values that the arms bind to one name have types that one result can have. If not, the name stays local to each arm.
 bool Program::same_kind(const Operand& a, const Operand& b) const {
   const TensorType *first = evaluator_.tracer.type(a), *second = evaluator_.tracer.type(b);
   if (!first || !second) return true;  // a mistake, reported

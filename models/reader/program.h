@@ -1,5 +1,5 @@
-// Statements -> calls of the Tracer: names, loops, branches, inlined functions. A name from outside that a loop or branch binds again is
-// carried through it.
+// Statements -> calls of the Tracer: names, loops, branches, inlined functions. A name bound outside a loop or branch and rebound inside it
+// is carried through it.
 #pragma once
 
 #include <limits>
@@ -31,15 +31,15 @@ class Program final : public Inliner {
   void skip(const Statement& statement);
   bool check_counts(const Statement& statement);
 
-  /// Evaluates under the statement's `place`.
+  /// Evaluates `expression` with the statement's `place`.
   Operand placed(const Statement& statement, const std::optional<Expression>& expression);
   void bind_name(const Name& name, Operand operand);
-  /// What is bound in both arms of a branch and nowhere before it.
+  /// The names that both arms of a branch bind and that are unbound before it.
   [[nodiscard]] std::vector<std::string> fresh_names(const Statement& statement) const;
   [[nodiscard]] bool same_kind(const Operand& a, const Operand& b) const;
   void bind_all(const std::vector<std::string>& names, const std::vector<Operand>& operands);
   void rebind_all(const std::vector<std::string>& names, const std::vector<Operand>& operands, Span span);
-  /// Of the names bound in the bodies, those that exist here already.
+  /// The names bound in the bodies that are also bound outside: the carried ones.
   [[nodiscard]] std::vector<std::string> carried_names(const Statement& statement) const;
   [[nodiscard]] States states(const std::vector<std::string>& names) const;
   std::optional<double> expected(const Statement& statement, const std::string& what, double most = std::numeric_limits<double>::max());
@@ -49,11 +49,11 @@ class Program final : public Inliner {
   void group(const Statement& statement);
   void bind_argument(const Name& name, const Argument& argument);
   void bind_inner_groups(const std::string& name, const std::vector<std::string>& members);
-  /// The names, of groups the members.
+  /// `names`, with each group replaced by its members.
   [[nodiscard]] std::vector<Name> with_members(const std::vector<Name>& names) const;
 
   // range.cpp
-  /// What a `for` counts through: `count` trips, of which the i-th has `start + i * step`.
+  /// The range of a `for`: `count` iterations, of which the i-th has the counter `start + i * step`.
   struct Range {
     Operand count, start, step;
     [[nodiscard]] bool plain() const { return !start.value.valid() && !start.literal; }
@@ -64,7 +64,7 @@ class Program final : public Inliner {
   Operand arithmetic(std::string_view op, const Operand& a, const Operand& b, Span span);
   [[nodiscard]] bool stopped() const { return evaluator_.exhausted() || evaluator_.errors.full(); }
 
-  static constexpr int kMostDepth = 64;  ///< of calls within calls
+  static constexpr int kMostDepth = 64;  ///< nesting depth of function calls
 
   Evaluator& evaluator_;
   const Functions& functions_;

@@ -1,4 +1,4 @@
-// `for: i in range(start, stop, step)`: how many trips that are, and what each of them counts. A `for` of the graph counts from 0.
+// `for: i in range(start, stop, step)`: computes the trip count and the counter of each iteration. A `for` of the graph counts from 0.
 #include "models/reader/program.h"
 
 namespace cleave::models {
@@ -12,7 +12,7 @@ Operand literal(std::int64_t number) {
   return Literal{Literal::Type::integer, number, 0};
 }
 
-/// Whether a number is one that a counter can have, or the end of such.
+/// Whether a number is in the range of a counter, or is an end of that range.
 bool counts(const Operand& number) {
   constexpr std::int64_t kMost = std::int64_t{1} << 31;
   return number.literal->integer >= -kMost && number.literal->integer <= kMost;
@@ -38,7 +38,7 @@ Program::Range Program::range(const Statement& statement) {
   return range;
 }
 
-/// Start, stop and perhaps step.
+/// The range for two or three bounds: start, stop and an optional step.
 Program::Range Program::between(const Operands& bounds, const Expression& expression) {
   const auto place = [&](std::size_t bound) { return expression.nodes[expression.root().parts[bound]].span; };
   const Operand step = bounds.size() > 2 ? bounds[2] : literal(1);
@@ -62,7 +62,7 @@ Program::Range Program::between(const Operands& bounds, const Expression& expres
   return {arithmetic("maximum", distance, literal(0), expression.span), bounds[0], step};
 }
 
-/// A counter is i32, also where the bounds are of another type.
+/// The counter of iteration `trip`: always i32, even if the bounds have another type.
 Operand Program::counted(const Range& range, const Operand& trip, const Name& counter) {
   if (range.plain()) return trip;
   Operand value = trip;

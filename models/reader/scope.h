@@ -1,5 +1,5 @@
-// What names stand for at one point of a program: nested scopes of loops and branches, and functions, which see none of their caller's
-// names. Dims are seen everywhere. The members of a group `layer` are names of their own, `layer.w`.
+// Symbol table: the operands of names at one point of a program, in nested scopes of loops and branches, and of functions, which do not see
+// their caller's names. Dims are visible everywhere. The members of a group `layer` are names of their own, `layer.w`.
 #pragma once
 
 #include <functional>
@@ -17,7 +17,7 @@ namespace cleave::models {
 struct Binding {
   Operand operand;
   Span span;             ///< where it was bound last
-  bool unknown = false;  ///< nobody bound it; that was reported
+  bool unknown = false;  ///< no statement binds it; that was reported
 };
 
 class Scopes {
@@ -32,27 +32,27 @@ class Scopes {
   void pop();
   /// Binds in the innermost scope.
   void bind(const std::string& name, Operand operand, Span span);
-  /// A name that is used but bound nowhere: poison from here on.
+  /// Declares a name that is used but bound nowhere: its operand is poison from here on.
   void bind_unknown(const std::string& name, Span span);
   [[nodiscard]] const Binding* find(std::string_view name) const;
-  /// The same in the innermost scope alone; null for what is unknown.
+  /// The same in the innermost scope alone; null also for unknown names.
   [[nodiscard]] const Binding* find_here(std::string_view name) const;
 
-  /// The members (`w`, `b`, `inner.w`) are bound by themselves.
+  /// Declares a group; its members (`w`, `b`, `inner.w`) are bound separately.
   void bind_group(const std::string& name, std::vector<std::string> members) {
     scopes_.back().groups.insert_or_assign(name, std::move(members));
   }
-  /// The names of its members without its own, or null.
+  /// The names of the group's members without the group's own name, or null.
   [[nodiscard]] const std::vector<std::string>* find_group(std::string_view name) const;
-  /// Where a name that is not found was bound inside a loop or branch that has ended.
+  /// The span in which a name that is not found was bound, inside a loop or branch that has ended.
   [[nodiscard]] std::optional<Span> ended(std::string_view name) const;
   /// Whether a function hides a name of its caller.
   [[nodiscard]] bool hidden(std::string_view name) const;
-  /// Why both arms of a branch bound a name, but nothing came out of it; null: that is not so.
+  /// The reason why a name that both arms of a branch bound is not visible after it; null if there is no such name.
   [[nodiscard]] const std::string* apart(std::string_view name) const;
   void set_apart(const std::string& name, std::string why) { apart_.insert_or_assign(name, std::move(why)); }
   [[nodiscard]] std::vector<std::string> dims() const;
-  /// Everything that `find` would find, but what is unknown.
+  /// All names that `find` finds, except unknown ones.
   [[nodiscard]] std::vector<std::string> visible() const;
 
  private:

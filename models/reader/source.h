@@ -1,5 +1,5 @@
-// The text of a model with its lines, and the list of mistakes found in it. Every place in a model is a Span of byte offsets until it is
-// reported; only here offsets become line and column.
+// The text of a model with its lines, and the list of mistakes found in it. Every location in a model is a Span of byte offsets until it is
+// reported; line and column are computed only here.
 #pragma once
 
 #include <cstddef>
@@ -30,7 +30,7 @@ class Source {
   [[nodiscard]] SourceLocation whole_file() const { return {file_, 0, 0, nullptr}; }
   [[nodiscard]] std::size_t line_begin(std::size_t offset) const;
   [[nodiscard]] std::size_t line_end(std::size_t offset) const;  ///< without line break and trailing blanks
-  /// `path` as seen from the model's folder.
+  /// `path` relative to the model's folder.
   [[nodiscard]] std::string resolve(const std::string& path) const;
 
  private:
@@ -40,28 +40,28 @@ class Source {
   int mark_ = 0;  ///< bytes of the byte order mark that was left out
 };
 
-/// The mistakes found by the reader; each is kept once, however often its line is looked at.
+/// The mistakes found by the reader. Each is kept once, even if its line is evaluated several times.
 class Errors {
  public:
   explicit Errors(const Source& source) : source_(source) {}
 
   void add(DiagnosticKind kind, Span span, std::string message, std::vector<Note> notes = {});
-  /// At a location made by the caller, with as many bytes underlined.
+  /// Adds a mistake at a location made by the caller, with `length` bytes underlined.
   void add_at(DiagnosticKind kind, SourceLocation location, int length, std::string message, std::vector<Note> notes = {});
-  /// What is no mistake, but may surprise.
+  /// Adds a remark: not a mistake, but possibly surprising.
   void remark(DiagnosticKind kind, Span span, std::string message);
   /// "; did you mean `x`?", or nothing if no candidate is near.
   [[nodiscard]] std::string suggest(std::string_view word, const std::vector<std::string>& candidates) const;
   [[nodiscard]] Note note(Span span, std::string message) const;
 
   [[nodiscard]] bool any() const { return !found_.empty(); }
-  /// So many that to look on is a waste of time.
+  /// Whether there are so many mistakes that reading on is useless.
   [[nodiscard]] bool full() const { return found_.size() >= kMost; }
   [[nodiscard]] const Diagnostics& found() const { return found_; }
   [[nodiscard]] const Diagnostics& remarks() const { return remarks_; }
   [[nodiscard]] const Source& source() const { return source_; }
 
-  /// The chain of calls through which the place now looked at was reached.
+  /// Sets the chain of calls through which the location being read was reached.
   void set_via(std::shared_ptr<const SourceFrame> via) { via_ = std::move(via); }
 
  private:
@@ -74,9 +74,9 @@ class Errors {
 
 /// "a `:` is missing behind `word`"
 [[nodiscard]] std::string missing_colon(std::string_view word);
-/// `text` as a YAML quoted scalar: what to write where YAML would read something else.
+/// `text` as a quoted YAML scalar, for advice where YAML would read the unquoted text differently.
 [[nodiscard]] std::string quoted(std::string_view text);
-/// Without blanks at both ends.
+/// `text` without blanks at both ends.
 [[nodiscard]] std::string_view trimmed(std::string_view text);
 
 }  // namespace cleave::models

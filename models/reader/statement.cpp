@@ -12,9 +12,9 @@ namespace {
 
 using Type = Statement::Kind;
 
-/// The keys that may stand beside the one that makes a statement what it is.
+/// A kind of statement, and the keys allowed beside its head.
 struct Form {
-  std::string_view head;  ///< empty: a name that is bound
+  std::string_view head;  ///< empty: a bound name
   Type kind;
   std::vector<std::string> keys;
 };
@@ -80,12 +80,13 @@ class StatementParser {
     statement.expression = parse_expression(node, errors_, "a statement");
     const std::size_t end = statement.expression ? std::string::npos : node.text.find_first_of("=:+-*/([");
     if (end == std::string::npos || (node.text[end] != ':' && node.text.find('=', end) == std::string::npos)) return statement;
-    statement.kind = Type::bind;  // `x = 1` and `"x: 1"` are mistakes, but what comes later may rely on `x`
+    statement.kind = Type::bind;  // `x = 1` and `"x: 1"` are mistakes, but later statements may rely on `x`
     add_names(std::string_view(node.text).substr(0, end), node.span, statement.names);
     return statement;
   }
 
-  /// Stands for a statement that was reported: binds nothing known to the names that it would have bound, so that nobody misses them.
+  /// A placeholder for a statement that was reported: binds the names that it would have bound to unknown values, so that their uses are
+  /// not reported.
   Statement wrong(const YamlNode& node) {
     Statement statement;
     statement.kind = Type::bind;

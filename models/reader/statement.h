@@ -1,4 +1,4 @@
-// Statements as written, checked for their form alone: YAML -> Statement. Knows no op, no type and no value.
+// Statements as written: YAML -> Statement. Checks only their form; knows no op, no type and no value.
 #pragma once
 
 #include <optional>
@@ -19,8 +19,8 @@ struct Statement {
   enum class Kind : std::uint8_t { bind, group, effect, for_loop, while_loop, branch };
   Kind kind = Kind::effect;
   Span span;                             ///< its first key, or its expression
-  std::vector<Name> names;               ///< bind, group: what is bound; for: the counter
-  std::optional<Expression> expression;  ///< bound, done, or: count, condition, predicate. Nothing after an error
+  std::vector<Name> names;               ///< bind, group: the bound names; for: the counter
+  std::optional<Expression> expression;  ///< bound value, effect, count, condition or predicate. Nothing after an error
   std::optional<Expression> until;       ///< for
   std::optional<Expression> expected;    ///< loops: `expect`; branch: `probability`
   std::vector<Member> members;           ///< group
@@ -31,7 +31,7 @@ struct Statement {
   std::vector<Allowance> allowed;
 };
 
-/// The statements of a `program`, `do`, `then` or `else`. Wrong ones are reported; what they bind is still known.
+/// The statements of a `program`, `do`, `then` or `else`. Wrong statements are reported; the names that they bind are still known.
 std::vector<Statement> parse_statements(const YamlNode& node, const std::string& key, Errors& errors);
 
 /// The names bound in the statements and in all nested ones, in order of first appearance.

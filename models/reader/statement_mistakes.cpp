@@ -26,7 +26,7 @@ std::vector<std::string> words(std::string_view text) {
   return found;
 }
 
-/// Where the names end that stand before a value without a `:` between them: `y x * 2`, `a, b top_k(x, 2)`; 0: it is not so.
+/// The end of the names before a value that lacks its `:`, as in `y x * 2`, `a, b top_k(x, 2)`; 0 if the text is not of that form.
 std::size_t end_of_target(std::string_view text) {
   const auto word_from = [&](std::size_t begin) {
     std::size_t end = begin;

@@ -1,5 +1,5 @@
-// What people write where a statement belongs, and what each of them is told: keys that are none, a `:` that is missing or in the wrong
-// place, two statements in one. Knows the keys of statements and no expression.
+// Common mistakes in statements, and the message for each: unknown keys, a missing or misplaced `:`, two statements in one. Knows the keys
+// of statements and no expression.
 #pragma once
 
 #include <string_view>
@@ -13,16 +13,17 @@ namespace cleave::models {
 [[nodiscard]] bool is_head(std::string_view key);
 [[nodiscard]] bool is_reserved(std::string_view word);
 
-/// Finds the keys of one statement, and reports what is wrong with them.
+/// Finds the keys of one statement, and reports mistakes in them.
 class StatementKeys {
  public:
   explicit StatementKeys(Errors& errors) : errors_(errors) {}
 
-  /// The key that makes the statement: a head, or else the name that is bound. Null after an error.
+  /// The key that determines the kind of statement: a head, or else the bound name. Null after an error.
   const YamlEntry* head_of(const YamlNode& node);
-  /// Whether what YAML takes for the name that is bound is none: half an expression, or a misspelt key.
+  /// Whether the key that YAML reads as the bound name is not a name: half an expression, or a misspelled key. Reports it then.
   bool report_target(const YamlEntry& head, const YamlNode& node);
-  /// Whether `node` is a statement without its `:`, as `y x * 2`, `a, b top_k(x, 2)`, `while n < 3`. `names`: what it would have bound.
+  /// Whether `node` is a statement without its `:`, as `y x * 2`, `a, b top_k(x, 2)`, `while n < 3`. `names`: those that it would have
+  /// bound.
   bool report_missing_colon(const YamlNode& node, std::vector<Name>& names);
 
  private:
@@ -35,7 +36,7 @@ class StatementKeys {
   Errors& errors_;
 };
 
-/// The names in `a, b`, and the words of `a b`: what a statement that is wrong otherwise would have bound.
+/// Adds the names in `a, b`, or the words of `a b`: the names that an otherwise wrong statement would have bound.
 void add_names(std::string_view text, Span span, std::vector<Name>& names);
 
 }  // namespace cleave::models

@@ -21,7 +21,7 @@ std::string callee(const StatementSite& site) {
   return site.expressions[0].root().text;
 }
 
-/// What a path and a message call the statement.
+/// The label of a statement in paths, and its name in messages.
 std::pair<std::string, std::string> label_and_name(const StatementSite& site) {
   if (site.head && !is_head(site.head->key.text)) return {site.head->key.text, site.head->key.text};
   const std::string head = site.head ? site.head->key.text : "call";

@@ -1,5 +1,5 @@
-// Where statements stand in the text of a model: each with its YAML, its expressions, the statement around it, and a path of names that
-// outlives edits elsewhere. For those who edit the text; the reader of programs does not need it. Says nothing about mistakes.
+// The locations of statements in the text of a model: each with its YAML, its expressions, the enclosing statement, and a path of names
+// that edits elsewhere do not change. Used by code that edits the text; the reader of programs does not need it. Reports no mistakes.
 #pragma once
 
 #include <map>
@@ -15,28 +15,28 @@ namespace cleave::models {
 
 struct StatementSite {
   static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
-  const YamlNode* item = nullptr;       ///< of the list of statements
+  const YamlNode* item = nullptr;       ///< the item of the list of statements
   const YamlNode* list = nullptr;       ///< the list
-  const YamlEntry* head = nullptr;      ///< the key that makes the statement; null: an expression alone
-  std::size_t outer = kNone;            ///< the statement whose `do`, `then` or `else` holds it
-  std::string function;                 ///< whose body it stands in; empty: the program's
+  const YamlEntry* head = nullptr;      ///< the key that determines the kind of statement; null: an expression alone
+  std::size_t outer = kNone;            ///< the statement whose `do`, `then` or `else` contains it
+  std::string function;                 ///< the function whose body contains it; empty: the program
   std::string path;                     ///< "program/for.step/scaled"
-  std::string name;                     ///< as a message calls it: what it binds, or "for", or the function that is called
-  std::vector<std::string> bound;       ///< names, also a loop's counter
-  std::vector<Expression> expressions;  ///< not those of statements inside
+  std::string name;                     ///< its name in messages: the name that it binds, or "for", or the called function
+  std::vector<std::string> bound;       ///< bound names, including a loop's counter
+  std::vector<Expression> expressions;  ///< without those of nested statements
 
   [[nodiscard]] const YamlEntry* key(std::string_view key) const { return item->map() ? item->find(key) : nullptr; }
 };
 
 class StatementSites {
  public:
-  /// `root` and `source` must outlive it.
+  /// `root` and `source` must outlive this object.
   StatementSites(const YamlNode& root, const Source& source);
 
   [[nodiscard]] const std::vector<StatementSite>& all() const { return sites_; }
   [[nodiscard]] std::size_t index(const StatementSite& site) const { return static_cast<std::size_t>(&site - sites_.data()); }
 
-  /// What an operation was written as.
+  /// The expression in the text that an operation was made from.
   struct Found {
     const StatementSite* site = nullptr;
     const Expression* expression = nullptr;
@@ -44,19 +44,20 @@ class StatementSites {
   };
   /// Nothing where no expression has an operator, call or index at this line and column.
   [[nodiscard]] std::optional<Found> operation_at(const SourceLocation& location) const;
-  /// The loop or branch whose head stands there; null: none.
+  /// The loop or branch whose head is at `location`; null: none.
   [[nodiscard]] const StatementSite* head_at(const SourceLocation& location) const;
 
-  /// How often a call of this function is written.
+  /// The number of calls of this function in the text.
   [[nodiscard]] std::size_t calls_of(const std::string& function) const;
   [[nodiscard]] bool calls_function(const StatementSite& site) const;
-  /// Whether the statement runs at one place of the program: it stands in the program, or in functions that are called once.
+  /// Whether the statement runs at one place of the program: it is in the program, or in functions that are each called once.
   [[nodiscard]] bool at_one_place(const StatementSite& site) const;
-  /// What the only call of a function gives for what it `takes` by this name. Nothing where it takes no such thing, or binds it anew.
+  /// The argument that the only call of a function passes for its parameter `taken`. Nothing if the function has no such parameter or
+  /// rebinds it.
   [[nodiscard]] std::optional<Found> argument(const std::string& function, const std::string& taken) const;
-  /// Whether `inner` stands inside `outer`, however deep.
+  /// Whether `inner` is nested in `outer`, at any depth.
   [[nodiscard]] bool inside(const StatementSite& inner, const StatementSite& outer) const;
-  /// The functions that statements with a `place` call, themselves or through others: what they pin is pinned there too.
+  /// The functions called, directly or through others, by statements with a `place`: that `place` pins their operations too.
   [[nodiscard]] std::set<std::string> placed_functions() const;
 
  private:
@@ -66,7 +67,7 @@ class StatementSites {
   [[nodiscard]] std::set<std::string> callees(const StatementSite& site) const;
 
   const Source& source_;
-  std::map<std::string, std::vector<std::string>> functions_;  ///< what each takes
+  std::map<std::string, std::vector<std::string>> functions_;  ///< the parameter names of each function
   std::map<std::pair<int, int>, Found> operations_;            ///< by line and column
   std::vector<StatementSite> sites_;
 };

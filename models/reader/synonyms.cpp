@@ -8,10 +8,10 @@ namespace {
 
 struct Synonym {
   std::string_view name;
-  std::string_view mend;  ///< an expression of operations; skipped where the first one does not exist
+  std::string_view mend;  ///< an expression of operations; the row is skipped if the first one does not exist
 };
 
-/// NumPy's, PyTorch's, JAX's and other languages' names. Of several rows with one name, the first whose operation exists counts.
+/// Names from NumPy, PyTorch, JAX and other languages. Of several rows with one name, the first whose operation exists is used.
 constexpr Synonym kOperations[] = {
     {"mm", "matmul(a, b)"},
     {"bmm", "matmul(a, b)"},
@@ -121,7 +121,7 @@ constexpr Synonym kOperations[] = {
     {"echo", "print(\"label\", x)"},
 };
 
-/// What has no operation at all.
+/// Names that no operation replaces, with another way to express them.
 constexpr Synonym kOtherWays[] = {
     {"len", "sizes are known when the model is read: name them under `dims:`"},
     {"size", "sizes are known when the model is read: name them under `dims:`"},
@@ -137,7 +137,7 @@ constexpr Synonym kOtherWays[] = {
 };
 
 constexpr std::string_view kPlaces = "cleave decides where values lie; `place: accelerator` pins a statement";
-constexpr std::string_view kItself = "write `x`";  ///< `x`: the owner
+constexpr std::string_view kItself = "write `x`";  ///< `x`: the value whose method it is
 
 constexpr Synonym kMethods[] = {
     {"cuda", kPlaces},
@@ -184,7 +184,7 @@ constexpr Synonym kNames[] = {
     {"nan", "write `0.0 / 0.0`"},
 };
 
-/// Whether the operation that the mend begins with exists; one that begins with an operator needs none.
+/// Whether the operation that `mend` begins with exists; if it begins with an operator, there is none to check.
 bool exists(std::string_view mend) {
   const std::size_t open = mend.find('(');
   const std::string_view first = mend.substr(0, open);

@@ -1,4 +1,4 @@
-// What other languages call things that models have under another name, or do another way. Knows names only.
+// Names from other languages and libraries, and how a model expresses the same. Knows names only.
 #pragma once
 
 #include <string>
@@ -6,7 +6,7 @@
 
 namespace cleave::models {
 
-/// What is put behind an error about an unknown operation: "; write `matmul(a, b)`", or nothing where the name means nothing.
+/// The advice appended to an error about an unknown operation: "; write `matmul(a, b)`", or nothing if the name is not in the list.
 [[nodiscard]] std::string instead_of_operation(std::string_view name);
 /// The same about an unknown name of a value: `None`, `break`, `pi`.
 [[nodiscard]] std::string instead_of_name(std::string_view name);
@@ -16,7 +16,7 @@ namespace cleave::models {
 [[nodiscard]] std::string_view dtype_meant(std::string_view name);
 /// The argument that other libraries call `name` (`dim`: "axis"), or nothing.
 [[nodiscard]] std::string_view argument_meant(std::string_view name);
-/// The place that others call `name` (`gpu`: "accelerator"), or nothing.
+/// The device that other libraries call `name` (`gpu`: "accelerator"), or nothing.
 [[nodiscard]] std::string_view place_meant(std::string_view name);
 
 }  // namespace cleave::models

@@ -38,7 +38,7 @@ std::optional<Replacement> YamlEditor::without_entry(const YamlNode& map, const 
 std::optional<Replacement> YamlEditor::without_block_entry(const YamlNode& map, const YamlEntry& entry, std::size_t index) const {
   const std::string& text = source_.text();
   const std::size_t begin = entry.key.span.begin, end = entry.value.span.end, line = source_.line_begin(begin);
-  if (index == 0) {  // what comes next takes its place behind the `- `
+  if (index == 0) {  // the next entry takes its place behind the `- `
     const std::size_t next = map.entries[1].key.span.begin;
     if (!blank(source_.at({end, next}))) return std::nullopt;
     return Replacement{{begin, next}, ""};
@@ -48,7 +48,7 @@ std::optional<Replacement> YamlEditor::without_block_entry(const YamlNode& map, 
   if (rest == std::string::npos || text[rest] == '\n') {
     if (next_line(end) < text.size() || text.back() == '\n') return Replacement{{line, next_line(end)}, ""};
     const std::size_t before =
-        line > 1 && text[line - 2] == '\r' ? line - 2 : line - 1;  // the last line has no end: the one before gets none
+        line > 1 && text[line - 2] == '\r' ? line - 2 : line - 1;  // the last line has no line break, so the one before it is removed
     return Replacement{{before, text.size()}, ""};
   }
   if (text[rest] != '#') return std::nullopt;

@@ -1,4 +1,4 @@
-// Edits of a model's text that leave what they do not touch byte for byte as it is: comments, order, indentation, line ends.
+// Edits of a model's text that keep all other text byte for byte: comments, order, indentation, line ends.
 #pragma once
 
 #include <optional>
@@ -10,13 +10,13 @@
 
 namespace cleave::models {
 
-/// One replacement, by offsets.
+/// Replacement of a span of bytes by a text.
 struct Replacement {
   Span span;
   std::string text;
 };
 
-/// Whole lines: [begin, end), with the last line's end.
+/// A range of whole lines: [begin, end), including the line break of the last one.
 struct Lines {
   std::size_t begin = 0, end = 0;
 };
@@ -25,23 +25,25 @@ class YamlEditor {
  public:
   explicit YamlEditor(const Source& source) : source_(source) {}
 
-  /// Takes an entry out of a map with other entries. A comment behind it stays. Nothing where that would take a comment along.
+  /// Removes an entry from a map that has other entries. A comment behind the entry stays. Nothing if the edit would remove a comment.
   [[nodiscard]] std::optional<Replacement> without_entry(const YamlNode& map, const YamlEntry& entry) const;
-  /// The lines of an item of a list in block style, without the comments above and below. Nothing where it shares a line with another
-  /// thing than its own `- `.
+  /// The lines of an item of a list in block style, without the comments above and below. Nothing if the item shares a line with text other
+  /// than its own `- `.
   [[nodiscard]] std::optional<Lines> lines_of_item(const YamlNode& item) const;
-  /// The same with the comments right above it that stand as deep as it does.
+  /// `lines`, extended by the comments directly above that have the same indentation.
   [[nodiscard]] Lines with_comments_above(Lines lines) const;
-  /// Blanks in front of what stands on the line at `begin`.
+  /// The number of blanks at the start of the line at `begin`.
   [[nodiscard]] std::size_t indentation(std::size_t begin) const;
-  /// `lines` with so many blanks less in front of each; lines that have fewer lose all.
+  /// `lines` with `blanks` fewer blanks of indentation; lines with less indentation lose all of it.
   [[nodiscard]] std::string moved_left(Lines lines, std::size_t blanks) const;
-  /// "\r\n" or "\n": as the line at `begin` ends, or the first of the file.
+  /// The line break ("\r
+  /// " or "
+  /// ") of the line at `begin`, or of the file's first line.
   [[nodiscard]] std::string line_break(std::size_t begin) const;
   [[nodiscard]] TextEdit edit(const Replacement& replacement) const;
 
  private:
-  /// Behind the end of the line, its line break included.
+  /// The offset behind the line's end, including its line break.
   [[nodiscard]] std::size_t next_line(std::size_t offset) const;
   [[nodiscard]] std::optional<Replacement> without_block_entry(const YamlNode& map, const YamlEntry& entry, std::size_t index) const;
   [[nodiscard]] std::optional<Replacement> without_flow_entry(const YamlNode& map, const YamlEntry& entry, std::size_t index) const;

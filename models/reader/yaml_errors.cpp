@@ -1,4 +1,4 @@
-// What yaml-cpp refuses, said in terms of models: which expression it is, and how to write it so that YAML leaves it alone.
+// Explains yaml-cpp's errors in terms of models: names the expression at fault, and how to write it so that YAML accepts it.
 #include <yaml-cpp/exceptions.h>
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 namespace cleave::models {
 namespace {
 
-/// The value that the line of `offset` gives to its first key, or all of the line behind its `- `.
+/// The value of the first key on the line of `offset`, or the whole line behind its `- `.
 Span value_on_line(const Source& source, std::size_t offset) {
   const std::string& text = source.text();
   std::size_t begin = source.line_begin(offset);
@@ -37,13 +37,13 @@ bool tab_in_indentation(const Source& source, std::size_t offset) {
   return source.at({begin, word}).find('\t') != std::string_view::npos;
 }
 
-/// The last character before `offset` on its line that is no blank.
+/// The last non-blank character before `offset` on its line.
 char before(const Source& source, std::size_t offset) {
   const std::string_view head = trimmed(source.at({source.line_begin(offset), offset}));
   return head.empty() ? '\0' : head.back();
 }
 
-/// The first word of the line from `begin` to `end`, behind its `- `, if it looks like a key whose `:` was forgotten.
+/// The first word of the line from `begin` to `end`, behind its `- `, if it looks like a key without its `:`.
 std::optional<Span> bare_key(const Source& source, std::size_t begin, std::size_t end) {
   const std::string& text = source.text();
   while (begin < end && (text[begin] == ' ' || (text[begin] == '-' && begin + 1 < end && text[begin + 1] == ' '))) ++begin;
@@ -55,8 +55,8 @@ std::optional<Span> bare_key(const Source& source, std::size_t begin, std::size_
   return value ? std::optional(Span{begin, word_end}) : std::nullopt;
 }
 
-/// A `:` that YAML refuses may be the first one behind a line that lacks its own: `do` above statements, `inputs {x: …}`. The text that
-/// YAML took that line to begin goes on here, so it is the least indented of the lines above that have no `:`.
+/// Finds the line that lacks a `:`, if YAML refuses the `:` at `offset` because of it: `do` above statements, `inputs {x: …}`. YAML reads
+/// that line as the start of a text that continues here, so it is the least indented of the lines above that have no `:`.
 std::optional<Span> forgotten_colon(const Source& source, std::size_t offset) {
   const std::string& text = source.text();
   const std::size_t here = source.line_begin(offset);
@@ -79,7 +79,7 @@ std::optional<Span> forgotten_colon(const Source& source, std::size_t offset) {
   return found;
 }
 
-/// Where the list ends that `[` at the start begins; the size of the text if there is none, or none that ends.
+/// The end of the list that the `[` at the start of `text` opens; the size of the text if there is none, or if it is not closed.
 std::size_t end_of_list(std::string_view text) {
   int depth = 0;
   for (std::size_t i = 0; i < text.size(); ++i) {

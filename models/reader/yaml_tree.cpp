@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t kMostTreeDepth = 100;
 
-/// Ends the parse after an error that was reported.
+/// Thrown to end the parse after an error was reported.
 struct Stop : std::exception {};
 
 /// Receives the events of yaml-cpp and builds the tree on a stack of open lists and maps.
@@ -93,13 +93,13 @@ class TreeBuilder final : public YAML::EventHandler {
     return {begin, std::max(begin + 1, std::min(end, source_.text().size()))};
   }
 
-  /// The `-` of a list item that has nothing behind it; YAML gives the place of the next thing in the file.
+  /// The `-` of an empty list item. YAML gives the location of the next token in the file instead.
   [[nodiscard]] Span dash_before(std::size_t offset) const {
     const std::size_t last = offset == 0 ? std::string::npos : source_.text().find_last_not_of(" \t\r\n", offset - 1);
     return last == std::string::npos ? Span{offset, offset} : Span{last, last + 1};
   }
 
-  /// `null` or `~` as written at a node that YAML reads as nothing; empty where nothing is written.
+  /// The `null` or `~` written at `begin`, which YAML reads as nothing; empty if neither is written.
   [[nodiscard]] std::string_view spelled_null(std::size_t begin) const {
     const Span span = word(begin);
     if (begin >= source_.text().size()) return {};
@@ -145,7 +145,7 @@ class TreeBuilder final : public YAML::EventHandler {
     }
   }
 
-  /// Where a text ends that YAML has put together from several lines, from `begin` on: it changes nothing but blanks.
+  /// The end of a scalar that YAML joined from several lines, starting at `begin`: YAML changes only its blanks.
   [[nodiscard]] std::size_t end_of_words(std::string_view words, std::size_t begin) const {
     const std::string& text = source_.text();
     const auto blank = [](char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; };
@@ -222,11 +222,11 @@ class TreeBuilder final : public YAML::EventHandler {
       errors_.add(DiagnosticKind::syntax, {key.span.begin, std::max(key.span.end, key.span.begin + 1)}, "a key must be a name");
       return;
     }
-    // The place of something missing is behind its key; YAML gives that of the next thing in the file.
+    // A missing value gets the location behind its key; YAML gives that of the next token in the file.
     if (value.kind == YamlNode::Kind::missing) value.span = key.span;
     const auto [known, first] = top.keys.emplace(key.text, key.span);
     const bool of_else_if = std::any_of(top.keys.begin(), top.keys.end(), [](const auto& other) { return is_else_if(other.first); });
-    if (!first && key.text == "then" && of_else_if) return;  // the mistake is the `elif`, and the statement says so
+    if (!first && key.text == "then" && of_else_if) return;  // the mistake is the `elif`, which the statement reports
     if (!first) {
       errors_.add(DiagnosticKind::syntax, key.span, "`" + key.text + "` stands here twice", {errors_.note(known->second, "first here")});
       return;
@@ -241,7 +241,7 @@ class TreeBuilder final : public YAML::EventHandler {
   bool started_ = false;
 };
 
-/// What YAML would mangle or choke on before it has any structure.
+/// Reports bytes that YAML would misread or fail on before it sees any structure.
 bool check_bytes(const Source& source, Errors& errors) {
   const std::string& text = source.text();
   if (static_cast<std::int64_t>(text.size()) > file_limit::kModel) {
@@ -292,7 +292,7 @@ std::optional<YamlNode> parse_yaml(const Source& source, Errors& errors) {
   } catch (const YAML::Exception& error) {
     explain_yaml_error(error.msg, static_cast<std::size_t>(std::max(error.mark.pos, 0)), errors);
   } catch (const std::bad_alloc&) {
-    throw;  // said at the door
+    throw;  // reported by the caller (model.cpp)
   } catch (const std::exception& error) {
     errors.add_at(DiagnosticKind::syntax, source.whole_file(), 0, std::string("this file cannot be read as YAML: ") + error.what());
   }

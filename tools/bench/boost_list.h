@@ -1,4 +1,4 @@
-// The solver that is at hand for everybody: Boykov-Kolmogorov of Boost.Graph on an adjacency_list. Only to compare with.
+// A baseline solver that is generally available: Boost.Graph's Boykov-Kolmogorov on an adjacency_list. For comparison only.
 #pragma once
 
 #include <cstdint>

@@ -29,7 +29,7 @@ def share_of_memory(workload, capacity):
 
 
 def solve_milp(workload, memory, time_limit):
-    """One binary variable a colocation class (1: on the accelerator), two variables a value: does it move there, does it move back."""
+    """One binary variable for each colocation class (1: on the accelerator), and two for each value: sent to the accelerator, sent to the host."""
     import numpy
     from scipy import optimize, sparse
 

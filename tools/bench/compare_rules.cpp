@@ -1,4 +1,4 @@
-// How far simple rules are from the optimum on every family: compare_rules [OPERATIONS [SEED]] prints a Markdown table.
+// Compares simple placement rules with the optimum on every family: compare_rules [OPERATIONS [SEED]] prints a Markdown table.
 #include <cstdio>
 #include <cstdlib>
 #include <string>

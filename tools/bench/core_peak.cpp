@@ -1,4 +1,4 @@
-// A loop for each set of instructions, chosen when the program runs; the header says what for.
+// A loop for each instruction set, chosen at run time. The purpose is stated in core_peak.h.
 #include "tools/bench/core_peak.h"
 
 #if defined(__x86_64__)
@@ -8,9 +8,9 @@
 namespace cleave::bench {
 namespace {
 
-// Sums that do not wait for each other: enough to keep two pipes of four or five cycles full, few enough for the registers.
+// Independent sums: enough to fill two pipelines with a latency of four or five cycles, few enough for the registers.
 constexpr int kSums = 12;
-// Each of another value that the compiler does not know, or it would compute one for all.
+// Different values that the compiler does not know; otherwise it would compute a single sum.
 volatile const float kStarts[kSums] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
 
 using Loop = float (*)(std::int64_t steps);
@@ -41,7 +41,7 @@ using Loop = float (*)(std::int64_t steps);
 }
 #endif
 
-/// What every machine of the kind can do: four floats at once.
+/// The baseline for every machine of this architecture: four floats at once.
 float with_baseline(std::int64_t steps) {
   float sums[4 * kSums];
   for (int i = 0; i < 4 * kSums; ++i) sums[i] = kStarts[i % kSums];

@@ -1,5 +1,5 @@
-// The fastest that one core multiplies and adds f32: a loop that touches registers only, in the widest instructions that the machine has.
-// The roof over every matrix product.
+// The peak rate of f32 multiply-adds on one core: a loop that uses only registers, with the widest instructions of the machine. An upper
+// bound for every matrix product.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@ namespace cleave::bench {
 
 /// Does at least `count` multiply-adds (two operations each) on f32.
 void multiply_add(std::int64_t count);
-/// By which instructions: avx512f, fma, or baseline.
+/// The instruction set of the loop: avx512f, fma, or baseline.
 const char* peak_instructions();
 
 }  // namespace cleave::bench

@@ -1,7 +1,7 @@
-// The device benchmark: runs each of device_programs() and writes medians, what bounds them (device_bounds.h) and the measured fraction of
-// it as JSON. Arguments: [--device NAME] [--machine FILE] [--small] [--only NAME] [--seconds S] [--out FILE] [--list] [--plan]. Inputs
-// start in page-locked host memory and results end there. With --out the document is on disk after each program; --list names the programs
-// and their sizes, --plan adds the predictions of --machine; neither runs any.
+// The device benchmark: runs each of device_programs() and writes medians, their lower bounds (device_bounds.h) and the attained fraction
+// of those as JSON. Arguments: [--device NAME] [--machine FILE] [--small] [--only NAME] [--seconds S] [--out FILE] [--list] [--plan].
+// Inputs start in page-locked host memory and results end there. With --out, the document is on disk after each program; --list names the
+// programs and their sizes, --plan adds the predictions of --machine; neither runs any.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -28,14 +28,14 @@ using nlohmann::ordered_json;
 struct Arguments {
   std::string device = "auto", machine, only, out;
   bool small = false, list = false, plan = false;
-  double seconds = 1;  ///< of repetitions for each program
+  double seconds = 1;  ///< duration of the repetitions of each program
 };
 
 Precision precision_of(const std::string& name) {
   return name == "tf32" ? Precision::tf32 : name == "bf16" ? Precision::bf16 : Precision::f32;
 }
 
-/// How many transfers of which size, largest first.
+/// The number of transfers of each size, largest first.
 ordered_json transfers_by_size(const Plan& plan) {
   std::map<std::pair<std::int64_t, bool>, double> counts;
   for (const planner::Transfer& transfer : plan.transfers.items) counts[{-transfer.bytes, transfer.to == kHost}] += transfer.frequency;
@@ -45,7 +45,7 @@ ordered_json transfers_by_size(const Plan& plan) {
   return rows;
 }
 
-/// What each family of kernels takes at least, at the peaks.
+/// The least time of each family of kernels, at peak rates.
 ordered_json families_of(const DeviceBounds& bounds) {
   ordered_json rows = ordered_json::array();
   for (const auto& [of, family] : bounds.families)
@@ -54,7 +54,7 @@ ordered_json families_of(const DeviceBounds& bounds) {
   return rows;
 }
 
-/// Rates of a run that took `seconds`, and their shares of the peaks.
+/// The rates of a run that took `seconds`, and their shares of the peaks.
 ordered_json reached(const DeviceBounds& bounds, double seconds) {
   return {{"link_bytes_per_second", (bounds.link_bytes_to_accelerator + bounds.link_bytes_to_host) / seconds},
           {"flops_per_second", bounds.flops / seconds},
@@ -76,7 +76,7 @@ ordered_json to_json(const DeviceBounds& bounds, const Plan& plan) {
           {"families", families_of(bounds)}};
 }
 
-/// The inputs, and room for the results, in memory that the device copies from and to directly, as the peer has them.
+/// Puts inputs and results into page-locked memory, as the PyTorch program does, so that the device copies directly.
 Status lock_pages(const DeviceProgram& program, const std::string& device, RunOptions& run) {
   for (const auto& [name, array] : program.inputs) {
     Result<Array> locked = page_locked(array.type(), device);
@@ -92,7 +92,8 @@ Status lock_pages(const DeviceProgram& program, const std::string& device, RunOp
   return {};
 }
 
-/// Whole at every moment, as whoever reads it may do so at any: written beside and moved there. To standard output where no file is named.
+/// Writes the document to a temporary file and renames it, so that readers see a complete file at any moment. Without `file`, writes to
+/// standard output.
 bool write(const ordered_json& document, const std::string& file) {
   if (file.empty()) return std::puts(document.dump(1).c_str()) >= 0;
   const std::string beside = file + ".new";

@@ -34,7 +34,7 @@ MODES = ("eager", "compile", "reduce_overhead", "graph", "segments", "jax")
 
 
 class Staging:
-    """Page-locked memory by place of use, made once. A buffer comes again after `count` others: the copy that read it is over by then."""
+    """Page-locked buffers for each place of use, allocated once. A buffer is reused after `count` others: the copy that read it has completed."""
 
     def __init__(self):
         self.buffers = {}
@@ -47,7 +47,7 @@ class Staging:
         return made[turn % count]
 
     def fetch(self, key, tensor):
-        """The tensor in host memory, once it is there."""
+        """Copies the tensor to host memory and waits for the copy."""
         if not tensor.is_cuda:
             return tensor.clone()
         into = self.take(key, tensor.shape, tensor.dtype, True)
@@ -60,17 +60,17 @@ STAGING = Staging()
 
 
 def halve(host):
-    """The host function of these programs, in place: on one thread, as the one of device_programs.cpp."""
+    """Halves an array in place, on one thread: the host function of these programs, as in device_programs.cpp."""
     array = host.numpy()
     np.multiply(array, np.float32(0.5), out=array)
     return host
 
 
-RING = 8  # buffers on their way
+RING = 8  # buffers in flight
 
 
 class Program:
-    """`inputs` on the host; `run` on device tensors gives device tensors; `host` says that it calls the host in between."""
+    """`inputs` on the host; `run` takes and returns device tensors; `host`: whether it calls the host in between."""
 
     def __init__(self, inputs, run, host=False, stay=()):
         self.inputs, self.run, self.host, self.stay = inputs, run, host, set(stay)
@@ -268,7 +268,7 @@ def measure(call, synchronize, seconds):
 
 
 class Segment:
-    """A function in a CUDA graph: arguments are copied to where it was recorded to read them."""
+    """A function recorded as a CUDA graph: arguments are copied to the buffers that the graph reads."""
 
     def __init__(self, function):
         self.function, self.graph = function, None
@@ -292,7 +292,7 @@ class Segment:
 
 
 def caller(program, mode, device):
-    """Runs the program once; gives its results in host memory."""
+    """Runs the program once; returns its results in host memory."""
     run, ops = program.run
     wraps = {"compile": torch.compile, "reduce_overhead": lambda op: torch.compile(op, mode="reduce-overhead"), "segments": Segment}
     wrap = wraps.get(mode)
@@ -398,7 +398,7 @@ JAX_PROGRAMS = {
 
 
 def jax_caller(name, sizes, inputs, device):
-    """Runs the program once in JAX; gives its results in host memory."""
+    """Runs the program once in JAX; returns its results in host memory."""
     if name not in JAX_PROGRAMS:
         raise ValueError("the host takes part: it is no program of the device alone")
     try:
@@ -426,13 +426,13 @@ def kept(result):
 
 
 def alike(results, expected):
-    """Whether they are the same but for rounding, which loops add up."""
+    """Whether results agree up to rounding errors, which accumulate in loops."""
     return all(torch.allclose(a.float(), b.float(), rtol=2e-2, atol=1e-2 * float(b.float().abs().max()))
                for a, b in zip(results, expected))
 
 
 def time_mode(row, mode, program, arguments, synchronize, expected):
-    """Notes the time, or why there is none; gives the results."""
+    """Records the time, or why there is none; returns the results."""
     row[mode] = None
     cuda = arguments.device == "cuda"
     try:
@@ -457,7 +457,7 @@ def time_mode(row, mode, program, arguments, synchronize, expected):
 
 
 def write(document, file):
-    """To a file that is whole at every moment, or to standard output."""
+    """Writes to a file that is complete at every moment, or to standard output."""
     text = json.dumps(document, indent=1) + "\n"
     if not file:
         sys.stdout.write(text)

@@ -11,9 +11,9 @@ namespace cleave::bench {
 using namespace planner;
 namespace {
 
-constexpr std::int64_t kCached = 64 << 20;  ///< bytes: arrays of less may stay in the second cache from kernel to kernel
+constexpr std::int64_t kCached = 64 << 20;  ///< bytes: smaller arrays may stay in the second-level cache between kernels
 
-/// Arrays that a kernel reads or writes in memory.
+/// Bytes of the arrays that a kernel reads or writes in memory.
 double traffic(const Graph& graph, const std::vector<NodeId>& kernel) {
   const std::set<NodeId> inside(kernel.begin(), kernel.end());
   std::set<ValueId> touched;
@@ -28,7 +28,7 @@ double traffic(const Graph& graph, const std::vector<NodeId>& kernel) {
   return bytes;
 }
 
-/// Operations a second of a kernel on elements of that type.
+/// Peak operations per second of a kernel on elements of this type.
 double peak(const Plan& plan, const OpDef& op, DType type) {
   const DeviceRates& rates = plan.machine.accelerators.front();
   const double rate = rates.flops[static_cast<std::size_t>(type)];
@@ -80,7 +80,7 @@ DeviceBounds find_bounds(const Plan& plan) {
   }
   if (plan.machine.accelerators.empty()) return bounds;
   const DeviceRates& rates = plan.machine.accelerators.front();
-  // Both ways at once.
+  // Both directions are concurrent.
   bounds.link_seconds = std::max(bounds.link_bytes_to_accelerator / rates.host_to_accelerator.bytes_per_second,
                                  bounds.link_bytes_to_host / rates.accelerator_to_host.bytes_per_second);
   bounds.memory_seconds = bounds.memory_bytes / rates.bytes_per_second;

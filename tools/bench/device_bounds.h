@@ -1,5 +1,5 @@
-// What a program cannot be faster than, whoever runs it: what its plan moves over the link and through the accelerator's memory, and what
-// it computes there, at the machine's peak rates. Nothing modelled is in it, such as what a launch takes or what part of a peak is reached.
+// Lower bounds on the time of a program, for any executor: its plan's traffic over the link and through the accelerator's memory, and its
+// arithmetic, at the machine's peak rates. Modelled overheads, such as launches or attainable fractions of a peak, are not included.
 #pragma once
 
 #include <algorithm>
@@ -9,21 +9,21 @@
 
 namespace cleave::bench {
 
-/// Of one run.
+/// Bounds for one run.
 struct DeviceBounds {
   double link_bytes_to_accelerator = 0, link_bytes_to_host = 0;
   double flops = 0;         ///< on the accelerator
-  double memory_bytes = 0;  ///< of the accelerator: of arrays that no cache of its holds, which fused kernels read and write once
+  double memory_bytes = 0;  ///< accelerator memory traffic: arrays too large for caches, read and written once by fused kernels
   double link_seconds = 0, compute_seconds = 0, memory_seconds = 0;
 
-  /// Of what costs alike: the part that it has in the sums above. A fused kernel's memory is its last operation's.
+  /// The part of the sums above that belongs to one cost class. A fused kernel's memory traffic belongs to the class of its last operation.
   struct Family {
     double flops = 0, memory_bytes = 0, compute_seconds = 0, memory_seconds = 0;
     [[nodiscard]] double seconds() const { return std::max(compute_seconds, memory_seconds); }
   };
   std::map<CostClass, Family> families;
 
-  /// The largest: all of them may overlap.
+  /// The largest of the three times, since all of them may overlap.
   [[nodiscard]] double seconds() const;
 };
 

@@ -35,7 +35,7 @@ void halve(std::span<const float> x, std::span<float> y) {
   for (std::size_t i = 0; i < x.size(); ++i) y[i] = 0.5F * x[i];
 }
 
-/// A host function decides in every step of a training loop, on a tensor of `rows` x `rows`.
+/// A training loop in which a host function decides in every step, on a tensor of `rows` x `rows`.
 DeviceProgram host_in_loop(const std::string& name, std::int64_t rows, std::int64_t steps) {
   DeviceProgram program{name, {{"rows", rows}, {"steps", steps}}, {}, {}};
   program.graph = trace(name, {{"w", f32({rows, rows})}, {"x", f32({rows, rows})}}, [&](Tensor start, Tensor x) {
@@ -138,7 +138,7 @@ DeviceProgram kmeans(std::int64_t points, std::int64_t features, std::int64_t cl
   return program;
 }
 
-/// The table is too large to send for what is read of it: it stays, and the rows are picked, on the host.
+/// A table too large to send for the few rows that are read: it stays on the host, where the rows are gathered.
 DeviceProgram embedding(std::int64_t rows, std::int64_t width, std::int64_t batch) {
   DeviceProgram program{"embedding", {{"rows", rows}, {"width", width}, {"batch", batch}}, {}, {}};
   program.placement = Policy::optimal;
@@ -154,7 +154,7 @@ DeviceProgram embedding(std::int64_t rows, std::int64_t width, std::int64_t batc
   return program;
 }
 
-/// `steps` tensors from the host to the accelerator, while it works on something else.
+/// Sends `steps` tensors from the host to the accelerator while the accelerator computes something else.
 DeviceProgram streaming(const std::string& name, std::int64_t elements, std::int64_t steps, std::int64_t rows) {
   DeviceProgram program{name, {{"elements", elements}, {"steps", steps}, {"rows", rows}}, {}, {}};
   program.graph = trace(name, {{"sum", f32({elements})}, {"w", f32({rows, rows})}}, [&](Tensor zero, Tensor one) {
@@ -196,7 +196,7 @@ DeviceProgram matmul_chain(std::int64_t rows, std::int64_t steps) {
   DeviceProgram program{"matmul_chain_bf16", {{"rows", rows}, {"steps", steps}}, {}, {}};
   program.graph = trace("matmul_chain", {{"w", f32({rows, rows})}, {"x", f32({rows, rows})}},
                         [&](Tensor w, Tensor start) { return for_loop(steps, start, [&](Tensor, Tensor x) { return matmul(w, x); }); });
-  // Products keep the size of their elements.
+  // Scaled so that products keep the magnitude of their elements.
   program.inputs = {{"w", numbers({rows, rows}, 1, std::sqrt(3.0 / static_cast<double>(rows)))}, {"x", numbers({rows, rows}, 2)}};
   program.precision = "bf16";
   return program;

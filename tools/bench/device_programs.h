@@ -1,5 +1,5 @@
-// The mixed host and accelerator programs of the device benchmark, written as a user would write them with the tracing API. The peers of
-// device_bench_torch.py compute the same with the same sizes.
+// The mixed host and accelerator programs of the device benchmark, written as users would write them with the tracing API.
+// device_bench_torch.py computes the same programs with the same sizes in PyTorch.
 #pragma once
 
 #include <cstdint>
@@ -17,11 +17,11 @@ using namespace planner;
 
 struct DeviceProgram {
   std::string name;
-  std::map<std::string, std::int64_t> sizes;  ///< what the peer needs to know
+  std::map<std::string, std::int64_t> sizes;  ///< sizes for the PyTorch program
   Graph graph;
   std::map<std::string, Array> inputs;
-  std::string precision = "f32";           ///< of matrix products
-  Policy placement = Policy::accelerator;  ///< `accelerator` where the peer, too, has no choice
+  std::string precision = "f32";           ///< precision of matrix products
+  Policy placement = Policy::accelerator;  ///< `accelerator` if the PyTorch program has no choice either
 };
 
 /// All programs. `small`: sizes for a test on the simulated accelerator.

@@ -1,4 +1,4 @@
-// What the executor adds to each step and to each run: chains of tiny operations, on the host and on the simulated accelerator.
+// Measures the executor's overhead for each step and each run: chains of tiny operations, on the host and on the simulated accelerator.
 #include <benchmark/benchmark.h>
 
 #include <span>
@@ -46,7 +46,7 @@ void chain(benchmark::State& state, bool on_host) {
 BENCHMARK_CAPTURE(chain, host, true)->Arg(1'000)->Arg(10'000)->Unit(benchmark::kMillisecond)->UseRealTime();
 BENCHMARK_CAPTURE(chain, simulated_accelerator, false)->Arg(1'000)->Arg(10'000)->Unit(benchmark::kMillisecond)->UseRealTime();
 
-/// Runs a second of a program that does next to nothing.
+/// Counts runs per second of a program with negligible work.
 void runs(benchmark::State& state, bool on_host) {
   repeat(state, on_host);
   state.counters["runs"] = benchmark::Counter(static_cast<double>(state.iterations()), benchmark::Counter::kIsRate);
@@ -54,7 +54,8 @@ void runs(benchmark::State& state, bool on_host) {
 BENCHMARK_CAPTURE(runs, host, true)->Arg(1)->Unit(benchmark::kMicrosecond)->UseRealTime();
 BENCHMARK_CAPTURE(runs, simulated_accelerator, false)->Arg(1)->Unit(benchmark::kMicrosecond)->UseRealTime();
 
-/// A program with a large value `x`, in parts of MiB. The virtual clock says what a machine would take on which copies take no core's time.
+/// A program with a large value `x`, copied in chunks of `range(0)` MiB. The virtual clock shows the time on a machine whose copies need no
+/// core.
 void large(benchmark::State& state, Graph (*program)(std::int64_t rows)) {
   Result<runtime::Wiring> wiring = runtime::wire({.device = "simulated"});
   CLEAVE_CHECK(wiring.ok());
@@ -74,9 +75,9 @@ void large(benchmark::State& state, Graph (*program)(std::int64_t rows)) {
   state.counters["virtual_ms"] = 1e3 * seconds;
   state.counters["predicted_ms"] = 1e3 * planned.predicted_seconds;
 }
-/// The host computes and sends it, and it comes back and is reduced.
+/// The host computes and sends the value; it is returned and reduced.
 BENCHMARK_CAPTURE(large, there_and_back, large_values)->Arg(1)->Arg(2)->Arg(8)->Arg(64)->Unit(benchmark::kMillisecond)->UseRealTime();
-/// The accelerator takes it, element by element and in rows.
+/// The accelerator reads the value, element by element and in rows.
 BENCHMARK_CAPTURE(large, taken, large_argument)->Arg(2)->Arg(8)->Arg(64)->Unit(benchmark::kMillisecond)->UseRealTime();
 
 }  // namespace

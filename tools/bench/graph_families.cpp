@@ -1,5 +1,5 @@
-// Costs are those of a PCIe-attached accelerator of round numbers: 1e11 against 1e13 FLOP/s, 0.5 against 5 us an operation, 10 us and
-// 12 GB/s a transfer. Sizes are drawn from a wide logarithmic range, as they are in programs.
+// Costs are those of an accelerator on PCIe, in round numbers: 1e11 FLOP/s on the host against 1e13, 0.5 us for each operation against 5
+// us, and for each transfer 10 us and 12 GB/s. Sizes are drawn from a wide logarithmic range, as in real programs.
 #include "tools/bench/graph_families.h"
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace {
 
 using Pin = PlacementProblem::Pin;
 
-/// A small generator of our own, so that problems do not depend on the standard library.
+/// A random number generator whose sequence does not depend on the standard library.
 class Random {
  public:
   explicit Random(std::uint64_t seed) : state_(seed * 0x9e3779b97f4a7c15u + 1) {}
@@ -46,7 +46,7 @@ class Maker {
   PlacementProblem hub();
 
  private:
-  /// A node with one result of `bytes`, which it returns.
+  /// Adds a node with one result of `bytes`, and returns the result.
   std::int32_t add(std::int32_t region, double flops, double bytes, Pin pin = Pin::none, bool replicable = true) {
     const auto node = static_cast<std::int32_t>(problem_.nodes.size());
     PlacementProblem::Node out;
@@ -72,8 +72,8 @@ class Maker {
     for (const std::int32_t input : inputs) use(input, result, 1);
     return result;
   }
-  /// Each of the nodes of `values` starts no kernel of its own, does not read what the one before it made, and that, if nobody else reads
-  /// it, is not written.
+  /// Fuses each of the nodes of `values` with the one before: the node launches no kernel of its own and does not read the previous result
+  /// from memory. If no other node reads that result, it is not written either.
   void fuse(std::initializer_list<std::int32_t> values, bool read_elsewhere) {
     if (!fuses_) return;
     for (const std::int32_t* value = values.begin() + 1; value != values.end(); ++value) {
@@ -107,7 +107,7 @@ PlacementProblem Maker::training() {
     std::vector<Layer> layers;
     for (int depth = 4 + random_.below(40); depth > 0 && !full(); --depth) {
       const std::int32_t initial = add(0, 0, width, Pin::host);
-      const std::int32_t weight = add(1, 0, width);  // carried
+      const std::int32_t weight = add(1, 0, width);  // loop-carried
       use(initial, weight, 0);
       const std::int32_t product = op(width * random_.between(1, 300), width, {x, weight});
       const std::int32_t mean = op(width, 400, {product});

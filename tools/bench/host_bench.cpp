@@ -1,12 +1,12 @@
-// A model file on the host alone, compiled once and run as often as it is told: the cleave side of host_peers.py and prediction. It knows
-// no model and no peer, and prints JSON, a line an answer.
+// Runs a model file on the host alone, compiled once and run on request: the cleave side of host_peers.py and prediction. It knows no
+// specific model and no peer. It prints JSON, one line for each answer.
 //
 //   host_bench MODEL.yaml [--output NAME=FILE.npy]... [--machine FILE|NAME] [--threads N] [--libraries FOLDER] [--clock wall|cpu]
 //   host_bench --roof [--clock wall|cpu]
 //
-// First it runs once, writes the outputs named, and says what the plan predicts with the trip counts of that run. Then it reads numbers
-// from standard input: after each N it runs N times, results into the same arrays, and answers with the seconds of each. With --roof each
-// number N asks how long N multiply-adds take in the registers of one core.
+// It first runs once, writes the outputs named, and prints the plan's prediction for the trip counts of that run. Then it reads numbers
+// from standard input: for each N it runs N times, with results in the same arrays, and answers with the seconds of each run. With --roof,
+// it answers each N with the seconds of N multiply-adds in the registers of one core.
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
@@ -74,7 +74,7 @@ void answer(const ordered_json& document) {
   std::fflush(stdout);
 }
 
-/// Answers each number on standard input with the seconds that `once` took.
+/// Answers each number on standard input with the seconds measured by `once`.
 template <class Once>
 int serve(Once once) {
   for (std::int64_t count = 0; std::cin >> count;) {
@@ -85,14 +85,14 @@ int serve(Once once) {
   return 0;
 }
 
-/// Seconds on a clock, as differences.
+/// Seconds on a clock; only differences are meaningful.
 double now(clockid_t clock) {
   timespec time = {};
   clock_gettime(clock, &time);
   return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
-/// Where the executor has threads to share work between; whether it has.
+/// Sets the number of threads if the executor has that option; returns whether it has.
 template <class Options>
 bool set_threads(Options& options, int threads) {
   if constexpr (requires { options.threads = threads; }) {
@@ -102,7 +102,7 @@ bool set_threads(Options& options, int threads) {
   return threads <= 1;
 }
 
-/// The data that the model names for its inputs, read once, as a caller would hold them. Parameters stay the program's own.
+/// The data that the model names for its inputs, read once and passed as a caller's arrays. Parameters stay in the program.
 Result<std::map<std::string, Array>> inputs_of(const Graph& graph) {
   std::map<std::string, Array> inputs;
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
@@ -115,7 +115,7 @@ Result<std::map<std::string, Array>> inputs_of(const Graph& graph) {
   return inputs;
 }
 
-/// What runs of the program take by its plan, where loops run as often, and branches go, as in a run that was observed.
+/// The predicted seconds of a run with the trip counts and branch frequencies of an observed run.
 Result<double> predicted_seconds(const Graph& graph, CompileOptions options, const Profile& observed) {
   options.profile.expected = observed.expected;
   const Result<Executable> program = compile(graph, options);

@@ -43,7 +43,7 @@ def parse():
 
 
 def numbers_of_threads(arguments):
-    """Those that the machine has cores for, and cleave a flag."""
+    """The numbers of threads for which the machine has cores and cleave has a flag."""
     cores = len(os.sched_getaffinity(0))
     told = subprocess.run([arguments.build / "tools" / "cleave", "run", "--help"], capture_output=True, text=True, check=True)
     wanted = []
@@ -60,7 +60,7 @@ def numbers_of_threads(arguments):
 
 
 def measure(threads, names, seconds, arguments):
-    """The rows, from a process that has been given its threads before any library looked."""
+    """The rows, measured in a process whose number of threads is set before any library reads it."""
     surroundings = dict(os.environ, TORCHINDUCTOR_CACHE_DIR=str(arguments.cache / "inductor"), CUDA_VISIBLE_DEVICES="",
                         **{name: str(threads) for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")})
     surroundings["PYTHONPATH"] = str(pathlib.Path(__file__).resolve().parent)

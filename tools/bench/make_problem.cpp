@@ -1,4 +1,4 @@
-// Writes a placement problem of one of the families, for `cleave plan`: make_problem FAMILY OPERATIONS [SEED] > problem.json
+// Writes a placement problem of one family, for `cleave plan`: make_problem FAMILY OPERATIONS [SEED] > problem.json
 #include <cstdio>
 #include <cstdlib>
 #include <string>

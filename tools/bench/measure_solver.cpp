@@ -31,14 +31,14 @@ struct Measured {
   double seconds = 0, bytes = 0, objective_seconds = 0;
 };
 
-/// Of the processor: other work on the machine then matters little.
+/// Processor seconds, which other work on the machine hardly affects.
 double now() {
   timespec time{};
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
   return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
-/// The network as it stands, and the value of its cut: what reading the answer costs on top is left out.
+/// Builds the network and computes the value of its cut; the time to read a placement from the cut is not included.
 Measured solve_by_list(const PlacementProblem& problem) {
   const double begin = now();
   const auto contraction = contract(problem);
@@ -59,7 +59,7 @@ Measured solve_once(const PlacementProblem& problem, Way way) {
   return {seconds, 0, placement->objective_seconds};
 }
 
-/// In a process of its own.
+/// Measures in a child process.
 std::optional<Measured> measure(Family family, std::int32_t operations, Way way) {
   int pipe_ends[2];
   if (pipe(pipe_ends) != 0) return std::nullopt;

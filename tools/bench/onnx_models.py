@@ -32,7 +32,7 @@ def entries():
 
 
 def export(entry, folder):
-    """Writes model.onnx; says by which exporter."""
+    """Writes model.onnx; returns the name of the exporter used."""
     import torch
     made = entry.make()
     path, names = folder / "model.onnx", list(made.inputs)
@@ -46,7 +46,7 @@ def export(entry, folder):
                 torch.onnx.export(made.module, arguments, str(path), input_names=names, output_names=made.outputs, dynamo=True, verbose=False,
                                   opset_version=entry.opset, external_data=True, dynamic_shapes=_nested(made.module, axes) if made.dynamic else None)
                 return made, "dynamo", None
-            except Exception as error:  # noqa: BLE001: whatever the exporter stumbles over, the other one may not
+            except Exception as error:  # noqa: BLE001: one exporter fails, the other one may succeed
                 problem = f"{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
         torch.onnx.export(made.module, arguments, str(path), input_names=names, output_names=made.outputs, dynamo=False,
                           opset_version=entry.opset or 17, dynamic_axes=made.dynamic or None)
@@ -54,7 +54,7 @@ def export(entry, folder):
 
 
 def _nested(module, axes):
-    """Axes in the form of forward's parameters: what `*rest` takes is a tuple."""
+    """Axes in the form of forward's parameters: those of `*rest` form a tuple."""
     import inspect
     kinds = [parameter.kind for parameter in inspect.signature(module.forward).parameters.values()]
     plain = sum(kind == inspect.Parameter.POSITIONAL_OR_KEYWORD for kind in kinds)
@@ -68,7 +68,7 @@ def make(entry, folder):
 
 
 def adopt(path, dims, folder):
-    """The same of a file that is there: inputs of floating types are normal, integers 0 or 1, open sizes those of `dims` or 1."""
+    """The same for an existing file: inputs of floating types are normal, integers 0 or 1, open sizes those of `dims` or 1."""
     import numpy as np
     import onnx
     from zoo.entry import Entry, Made
@@ -85,7 +85,7 @@ def adopt(path, dims, folder):
 
 
 def record(entry, folder, made, exporter, problem, begin):
-    """Runs the model by ONNX Runtime; writes what it was fed, what came out, and record.json."""
+    """Runs the model with ONNX Runtime; writes its inputs, its outputs, and record.json."""
     import numpy as np
     import onnx
     import onnxruntime
@@ -149,7 +149,7 @@ def main():
         if asked.list:
             print(f"{entry.name:40} {entry.family:20} {'there' if there else ''}")
         elif re.search(asked.only, entry.name) and (asked.again or not there):
-            # Each in a process of its own: memory goes back, and a crash of an exporter ends one model.
+            # Each model has a process of its own, so that memory is released, and a crash of an exporter affects one model only.
             again = [sys.executable, __file__, "--cache", str(asked.cache), "--one", entry.name]
             done = subprocess.run(again, capture_output=True, text=True, check=False)
             if done.returncode == 0:

@@ -43,7 +43,7 @@ class Model:
         return [word for name, path in self.record["inputs"].items() for word in ("--input", f"{name}={self.folder / path}")]
 
     def call(self, *words):
-        """What was written, and what went wrong or None."""
+        """The output, and the error or None."""
         try:
             done = subprocess.run(words, capture_output=True, text=True, errors="replace", timeout=LIMIT, check=False)
         except subprocess.TimeoutExpired:
@@ -65,7 +65,7 @@ class Model:
         return min(seconds), wrong
 
     def differences(self, device):
-        """The largest difference of an output relative to its largest magnitude, and what is wrong or None."""
+        """The largest difference of an output relative to its largest magnitude, and the error or None."""
         import numpy as np
         with tempfile.TemporaryDirectory(prefix="cleave-onnx-") as temporary:
             files = {name: pathlib.Path(temporary) / f"{i}.npy" for i, name in enumerate(self.record["results"])}
@@ -87,7 +87,7 @@ class Model:
             return worst, None
 
     def plan(self, machine, kernels):
-        """The document of `explain --placement onnxruntime --json`, and what is wrong or None."""
+        """The document of `explain --placement onnxruntime --json`, and the error or None."""
         flags = ["--machine", machine, "--placement", "onnxruntime", "--device", "simulated", "--json"]
         text, wrong = self.call(*self.words("explain", *flags, *(["--accelerator-ops", kernels] if kernels else [])))
         if not wrong:
@@ -170,7 +170,7 @@ def table_of_times(asked):
 
 
 def with_host(machine, host):
-    """The text of a machine file with the host of another one."""
+    """The text of a machine file, with its host replaced by that of another one."""
     blocks = [dict(re.findall(r"^([a-z]\w*):((?:.*\n(?:[ #].*\n|\n)*))", pathlib.Path(path).read_text(encoding="utf-8"), re.MULTILINE))
               for path in (machine, host)]
     merged = blocks[0] | {"host": blocks[1]["host"], "provenance": " assumed\n"}
@@ -178,7 +178,7 @@ def with_host(machine, host):
 
 
 def table_of_plans(asked):
-    """What ONNX Runtime's rule copies between the nodes of the file and in the program with known shapes, and what the optimum does."""
+    """The copies of ONNX Runtime's rule, between the nodes of the file and in the program with known shapes, and those of the optimum."""
     bad, temporary = 0, tempfile.TemporaryDirectory(prefix="cleave-onnx-")
     for machine in asked.machine:
         if asked.host:

@@ -1,4 +1,4 @@
-// What planning costs: the exact cut alone, and everything from a traced graph to its program.
+// Measures planning: the minimum cut alone, and the whole way from a traced graph to its program.
 #include <benchmark/benchmark.h>
 
 #include "graph/base/check.h"
@@ -51,7 +51,7 @@ void whole_plan(benchmark::State& state) {
 }
 BENCHMARK(whole_plan)->Arg(500)->Arg(1'000)->Arg(10'000)->Arg(100'000)->Unit(benchmark::kMillisecond);
 
-/// A program that needs more than the accelerator's memory: several placements are worked out until one fits.
+/// A program that exceeds the accelerator's memory: the planner computes several placements until one fits.
 void plan_over_memory(benchmark::State& state) {
   const Graph graph = training_program(state.range(0), 512);
   PlanOptions plan_options = options();

@@ -1,4 +1,4 @@
-// Programs of a wanted size for the benchmarks, traced like any user's.
+// Programs of a given size for the benchmarks, traced like a user's.
 #pragma once
 
 #include <cstdint>
@@ -7,17 +7,18 @@
 
 namespace cleave::bench {
 
-/// A training-like program of about `nodes` nodes: layers of matmul, bias and activation forward and backward inside a loop, with a printed
-/// loss, host functions in some layers and one update a parameter. Extents are symbolic of nothing: only the plan's cost is of interest.
+/// A training-like program of about `nodes` nodes: layers of matmul, bias and activation, forward and backward, inside a loop, with a
+/// printed loss, host functions in some layers and one update for each parameter. It computes nothing meaningful: only the cost of planning
+/// matters.
 Graph training_program(std::int64_t nodes, std::int64_t width = 64);
 
-/// `length` additions in a row on an f32[16], the first `on_host` of them pinned to the host, the others to the accelerator.
+/// `length` additions in sequence on an f32[16]: the first `on_host` of them pinned to the host, the others to the accelerator.
 Graph tiny_chain(std::int64_t length, bool on_host);
 
-/// The host computes an f32[rows, 2048] element by element, the accelerator adds to it, and the host reduces the rows of what comes back.
+/// The host computes an f32[rows, 2048] element by element, the accelerator adds to it, and the host reduces the rows of the result.
 Graph large_values(std::int64_t rows);
 
-/// The accelerator computes on an f32[rows, 2048] element by element, and sums its rows.
+/// The accelerator computes element by element on an f32[rows, 2048] argument, and sums its rows.
 Graph large_argument(std::int64_t rows);
 
 }  // namespace cleave::bench

@@ -32,7 +32,7 @@ def relu_file(folder, shape):
 
 
 def contenders(path, x):
-    """Names, and what is called."""
+    """Names, and the functions to call."""
     model = cleave.load(path, device="none", threads=1)
     traced = cleave.trace(lambda x: cleave.relu(x), x, device="none", threads=1)
     options = onnxruntime.SessionOptions()

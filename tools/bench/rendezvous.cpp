@@ -32,7 +32,7 @@ StubGpu::Counts difference(const StubGpu::Counts& after, const StubGpu::Counts& 
   return made;
 }
 
-/// Runs the program again and again on a stub, all that can be there on the accelerator; the run that took least by `of`.
+/// Runs the program repeatedly on a stub, with every supported node on the accelerator; returns the costs of the run with the least `of`.
 RunCosts best_run(const Graph& graph, const StubSetting& setting, bool stream_mode, double RunCosts::*of, std::int64_t part_bytes = 0) {
   const StubGpu::CallSeconds call_seconds = StubGpu::measure_calls(setting.traits);
   StubGpu stub(setting.traits);
@@ -44,7 +44,7 @@ RunCosts best_run(const Graph& graph, const StubSetting& setting, bool stream_mo
   wiring->plan.costs.accelerator_fuses = cuda::fuses;
   Plan planned = plan(graph, wiring->plan);
   CLEAVE_CHECK(planned.ok());
-  planned.costed.start_seconds = setting.traits.launch_seconds;  // all that a kernel takes here
+  planned.costed.start_seconds = setting.traits.launch_seconds;  // a kernel's launch time is its whole cost here
   cuda::CudaOptions cuda;
   cuda.streams.cores = setting.cores;
   cuda.stream_mode = stream_mode;
@@ -77,12 +77,12 @@ RunCosts best_run(const Graph& graph, const StubSetting& setting, bool stream_mo
       const auto at = static_cast<std::size_t>(lane);
       costs.lanes[name] = busy_now.at(at) - busy.at(at);
     }
-    if (i == 1 || (i > 1 && costs.*of < best.*of)) best = costs;  // the first one warms up
+    if (i == 1 || (i > 1 && costs.*of < best.*of)) best = costs;  // run 0 warms up
   }
   return best;
 }
 
-/// On the accelerator.
+/// Places `operations` on the accelerator.
 template <class Operations>
 Tensor there(Operations&& operations) {
   const Scope scope = place(Side::accelerator);
@@ -133,7 +133,7 @@ RunCosts run_side_by_side(double seconds, int runs) {
 
 namespace {
 
-/// Of a loop from large value to large value: kernels and transfers take `seconds` each, and so does the host in each trip.
+/// Costs of a loop that carries a large value: kernels and transfers take `seconds` each, and so does the host in each iteration.
 RunCosts pipeline_of(double seconds, int trips, int runs, const std::function<Tensor(Tensor)>& trip) {
   const Graph graph = trace("pipeline", {{"x", "f32[1024, 1024]"}}, [&](Tensor x) {
     return named("y", for_loop(trips, x, [&](Tensor, Tensor carried) { return trip(carried); }));

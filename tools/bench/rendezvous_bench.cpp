@@ -1,5 +1,6 @@
-// What the executor takes around a GPU that computes nothing (rendezvous.h). Arguments: [--trips N] [--runs N] [--launch S] [--latency S]
-// [--bandwidth BYTES_A_SECOND] [--cores N] [--only ROW] [--json]. Seconds: 5e-6. By default nothing takes any time.
+// Measures the executor's overhead around a GPU that computes nothing (rendezvous.h). Arguments: [--trips N] [--runs N] [--launch S]
+// [--latency S] [--bandwidth BYTES_A_SECOND] [--cores N] [--only ROW] [--json]. Seconds: 5e-6. By default, every operation of the GPU takes
+// no time.
 #include <cstdio>
 #include <cstdlib>
 #include <string>

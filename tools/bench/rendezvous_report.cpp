@@ -11,7 +11,7 @@ namespace {
 
 constexpr int kOperations = 32, kPipelineTrips = 20, kLongRuns = 5;
 
-/// Times in microseconds, and calls, for each of `parts`.
+/// A row of the report: times in microseconds, and numbers of calls, divided by `parts`.
 ordered_json row(const char* name, const char* part, const RunCosts& costs, double parts) {
   const auto each = [&](double seconds) { return 1e6 * seconds / parts; };
   ordered_json calls = ordered_json::object();

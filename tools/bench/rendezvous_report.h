@@ -1,4 +1,4 @@
-// What rendezvous_bench writes: all its measurements, as a document and as a table for readers.
+// The report of rendezvous_bench: all its measurements, as JSON and as a table for readers.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -8,7 +8,7 @@
 
 namespace cleave::bench {
 
-/// Measures all rows whose name has `only` in it.
+/// Measures all rows whose name contains `only`.
 nlohmann::ordered_json rendezvous_report(StubSetting setting, const std::string& only = {});
 std::string rendezvous_table(const nlohmann::ordered_json& report);
 

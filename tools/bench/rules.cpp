@@ -1,4 +1,4 @@
-// All rules decide classes (groups of nodes, partitioner/solver/contract.h), one side each; pins go first and are never overruled.
+// The rules choose one side for each class (a group of nodes, partitioner/solver/contract.h). Pins are applied first and never overridden.
 #include "tools/bench/rules.h"
 
 #include <algorithm>
@@ -14,7 +14,7 @@ namespace {
 
 using Pin = PlacementProblem::Pin;
 
-/// The side of each class: none where the rule has not spoken yet.
+/// The side of each class; none until a rule has chosen it.
 using Sides = std::vector<Side>;
 
 class Placer {
@@ -76,8 +76,8 @@ void Placer::per_edge() {
   const auto units = [&](double seconds) { return total > 0 ? std::llround(std::ldexp(seconds / total, 60)) : 0; };
   constexpr std::int64_t kHold = std::int64_t{1} << 61;
   CutNetwork network;
-  network.source_capacity.assign(sides_.size(), 0);  // paid on the accelerator
-  network.sink_capacity.assign(sides_.size(), 0);    // paid on the host
+  network.source_capacity.assign(sides_.size(), 0);  // cost on the accelerator
+  network.sink_capacity.assign(sides_.size(), 0);    // cost on the host
   for (std::size_t i = 0; i < problem_.nodes.size(); ++i) {
     const auto& node = problem_.nodes[i];
     const double frequency = problem_.regions[node.region].frequency;
@@ -99,14 +99,14 @@ void Placer::per_edge() {
   for (std::size_t c = 0; c < sides_.size(); ++c) sides_[c] = cut.source_side[c] ? Side::host : Side::accelerator;
 }
 
-/// One accelerator with a higher priority than the host claims every node that it supports. Shape computations are then taken back: a
-/// node that reads something, and nothing but small values that lie on the host, in program order.
+/// The accelerator, which has a higher priority than the host, claims every node that it supports. Shape computations then return to the
+/// host: nodes, in program order, that have operands, all of which are small values on the host.
 void Placer::priority() {
   constexpr double kSmall = 64;  // bytes
   std::vector<std::uint8_t> reads_large(sides_.size());
   std::vector<std::vector<std::int32_t>> consumers(sides_.size());
   const auto small = [&](std::int32_t node) { return problem_.nodes[node].accelerator_bytes <= kSmall; };
-  std::vector<std::int32_t> waiting(sides_.size());  // reads that do not yet come from the host
+  std::vector<std::int32_t> waiting(sides_.size());  // operands that are not yet on the host
   for (const auto& use : problem_.uses) {
     const std::int32_t producer = problem_.values[use.value].node, from = class_of(producer), to = class_of(use.node);
     if (from == to) continue;
@@ -128,7 +128,7 @@ void Placer::priority() {
   rest_to(Side::accelerator);
 }
 
-/// Hands the side of each placed node on to its neighbours in program order that have none.
+/// Propagates the side of each placed node to its neighbours in program order that have none.
 void Placer::expand(bool upwards, bool host_too) {
   Side current = Side::none;
   const auto count = static_cast<std::int32_t>(problem_.nodes.size());
@@ -142,7 +142,7 @@ void Placer::expand(bool upwards, bool host_too) {
   }
 }
 
-/// With memory for all of them, every weight is loaded to the accelerator: what holds data and computes nothing. Readers follow.
+/// Loads every weight, a node that holds data and computes nothing, to the accelerator, whose memory is assumed to suffice. Readers follow.
 void Placer::follow_the_weights() {
   std::vector<std::uint8_t> weight(sides_.size(), 1);
   for (std::size_t i = 0; i < problem_.nodes.size(); ++i) {

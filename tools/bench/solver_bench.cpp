@@ -1,4 +1,4 @@
-// The solver alone, on problems shaped like real programs: ours with its reductions, and Boykov-Kolmogorov of Boost without.
+// Benchmarks of the solver alone, on problems shaped like real programs: ours with its reductions, and Boost's Boykov-Kolmogorov without.
 #include <benchmark/benchmark.h>
 
 #include "graph/base/check.h"

@@ -1,4 +1,4 @@
-// The stub's calls that are about the device, memory and streams.
+// The stub's driver calls for the device, memory and streams.
 #include "tools/bench/stub_calls.h"
 
 #include <cstdlib>
@@ -12,7 +12,8 @@ namespace {
 
 thread_local std::vector<CUcontext> contexts;
 
-/// Zeros, so that there are no slow numbers among them. They are the device's or page-locked: both have one address for all.
+/// Allocates zeroed memory, so that it contains no denormal numbers. Device memory and page-locked memory are both allocated here: one
+/// address is valid on both sides.
 void* allocate(std::size_t bytes) {
   constexpr std::size_t kAlignment = 4096;
   bytes = (bytes + kAlignment - 1) / kAlignment * kAlignment;
@@ -20,7 +21,7 @@ void* allocate(std::size_t bytes) {
   if (memory) std::memset(memory, 0, bytes);
   return memory;
 }
-/// What does nothing.
+/// A driver call that does nothing.
 template <StubCall call, class... Arguments>
 CUresult nothing(Arguments...) {
   count(call);
@@ -118,7 +119,7 @@ void fill_memory(cuda::DriverApi& t) {
   };
   t.cuMemsetD32Async = [](CUdeviceptr, unsigned, std::size_t, CUstream stream) {
     count(StubCall::cuMemsetD32Async);
-    return put(stream, {});  // nobody reads it
+    return put(stream, {});  // nothing reads this memory
   };
 }
 

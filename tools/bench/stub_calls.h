@@ -1,4 +1,4 @@
-// What the stub's calls of the driver share (stub_gpu.h): the stub that they are for, and the counts of them.
+// State that the stub's driver calls share (stub_gpu.h): the current stub, and the number of calls.
 #pragma once
 
 #include <array>
@@ -22,7 +22,7 @@ inline constexpr const char* kStubCallNames[] = {
 #undef CLEAVE_NAME
 };
 
-/// The calls of the driver carry no handle that could lead to the stub.
+/// The stub that driver calls act on. It is global, since driver calls carry no handle that leads to a stub.
 struct StubOfCalls {
   const StubTraits* traits = nullptr;
   StubStreams* streams = nullptr;
@@ -46,7 +46,7 @@ Handle as_handle(auto* object) {
   return reinterpret_cast<Handle>(object);
 }
 
-/// First: all calls of the driver, doing nothing, and those that ask about the device.
+/// fill_device must be first: it sets all driver calls to do nothing, and those that query the device.
 void fill_device(runtime::cuda::DriverApi& table);
 void fill_memory(runtime::cuda::DriverApi& table);
 void fill_streams(runtime::cuda::DriverApi& table);

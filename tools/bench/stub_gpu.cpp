@@ -64,7 +64,7 @@ StubGpu::Counts StubGpu::counts() {
 
 StubGpu::CallSeconds StubGpu::measure_calls(StubTraits traits) {
   constexpr int kRounds = 100, kCalls = 500;
-  traits.launch_seconds = std::min(traits.launch_seconds, 1e-9);  // a clock is read, if one would be
+  traits.launch_seconds = std::min(traits.launch_seconds, 1e-9);  // nonzero if it was, so that the clock is read as in the measured calls
   const StubGpu gpu(traits);
   const cuda::DriverApi driver = api().driver;
   CUstream stream = nullptr;

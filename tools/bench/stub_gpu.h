@@ -1,6 +1,6 @@
-// StubGpu: a GPU that computes nothing, behind the tables of the driver and the compiler (executor/cuda/driver_api.h), to measure what the
-// executor does around it: its calls, what it takes of the processor, and how much runs at once. Copies, events, words in memory and the
-// kernel that hands values over work as they should (stub_streams.h); all other kernels only take their time. For right results there is
+// StubGpu: a GPU that computes nothing, behind the driver and compiler tables (executor/cuda/driver_api.h). It measures the executor around
+// a GPU: its calls, its processor time, and the overlap it achieves. Copies, events, words in memory and the kernel that hands values over
+// work as on a GPU (stub_streams.h); all other kernels only take time. tests/support/fake_driver.h computes correct results instead.
 // tests/support/fake_driver.h.
 #pragma once
 
@@ -17,7 +17,7 @@ namespace cleave::bench {
 
 class StubGpu {
  public:
-  /// One at a time in a process, since the driver's calls know nobody else to turn to. It outlives all devices opened on it.
+  /// Only one may exist in a process at a time, since driver calls use a global stub. It must outlive all devices opened on it.
   explicit StubGpu(const StubTraits& traits);
   StubGpu(const StubGpu&) = delete;
   StubGpu& operator=(const StubGpu&) = delete;
@@ -28,21 +28,21 @@ class StubGpu {
       runtime::cuda::CudaOptions options = {});
 
   using Counts = std::map<std::string, std::int64_t>;
-  /// Calls of the driver so far, by name, but for those that were never made.
+  /// The number of calls of each driver function so far, without functions that were never called.
   [[nodiscard]] static Counts counts();
 
-  /// What the stub itself takes of the processor.
+  /// Processor time of the stub itself.
   struct CallSeconds {
-    double enqueues = 0;  ///< a call that puts something into a stream
+    double enqueues = 0;  ///< a call that enqueues a command into a stream
     double others = 0;
   };
-  /// What one call takes of the calling thread, at the best. With traits like these, before there is a StubGpu.
+  /// The least processor time of one call in the calling thread. To be called with equal traits before a StubGpu exists.
   static CallSeconds measure_calls(StubTraits traits);
-  /// What those calls took.
+  /// The total time of these calls.
   [[nodiscard]] static double seconds_of(const Counts& counts, const CallSeconds& each);
 
   [[nodiscard]] StubStreams& streams() { return streams_; }
-  /// What all threads of the process but the stub's have taken of the processor: exact where they rest at the moment.
+  /// Processor time of all threads of the process except the stub's: exact if they are idle at the moment.
   [[nodiscard]] double other_threads_seconds() const;
 
  private:
@@ -50,7 +50,7 @@ class StubGpu {
   StubStreams streams_;
 };
 
-/// What the calling thread has taken of the processor.
+/// Processor time of the calling thread.
 double thread_seconds();
 
 }  // namespace cleave::bench

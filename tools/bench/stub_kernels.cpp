@@ -1,4 +1,4 @@
-// The stub's calls that are about kernels: how they are compiled, loaded and launched, by themselves or in a graph.
+// The stub's driver calls for kernels: compiling, loading and launching them, singly or in a graph.
 #include <cstring>
 
 #include "executor/cuda/handover.h"
@@ -9,7 +9,7 @@ namespace cleave::bench {
 using namespace runtime;
 namespace {
 
-/// What the driver's handles stand for.
+/// The objects behind the driver's handles.
 struct StubFunction {
   bool hands_over = false;
 };
@@ -17,7 +17,7 @@ struct StubGraph {
   int kernels = 0;
 };
 
-/// The kernel that hands values over does so; any other one only takes its time.
+/// The kernel that hands values over works; any other kernel only takes time.
 CUresult launch(CUfunction function, CUstream stream, void** parameters) {
   StubCommand command;
   command.seconds = stub().traits->launch_seconds;

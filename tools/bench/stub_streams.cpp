@@ -11,7 +11,7 @@
 namespace cleave::bench {
 namespace {
 
-constexpr std::uint64_t kRoom = 4096;  ///< commands of a stream; whoever puts one more waits
+constexpr std::uint64_t kRoom = 4096;  ///< commands of a stream; a thread that enqueues one more waits
 
 double now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -29,12 +29,12 @@ class StubStreams::Lane {
  public:
   std::vector<StubCommand> room{kRoom};
   std::atomic<bool> open = false;
-  std::atomic_flag putting;                        ///< held by whoever puts something in
+  std::atomic_flag putting;                        ///< held by the thread that enqueues a command
   alignas(64) std::atomic<std::uint64_t> put = 0;  ///< commands so far
   alignas(64) std::atomic<std::uint64_t> done = 0;
-  // The thread's own, but for `busy`:
+  // Used only by the stub's thread, except `busy`:
   bool begun = false;  ///< the first command is in progress
-  double free = 0;     ///< when it will be done
+  double free = 0;     ///< completion time of that command
   std::atomic<double> busy = 0;
 };
 
@@ -125,7 +125,7 @@ void StubStreams::work() {
   }
 }
 
-/// Attentive while somebody may come at any moment; it sleeps where nothing ends for long, or nobody has come for long.
+/// Spins while a command may come at any moment; sleeps if no command ends soon, or if none has come for long.
 void StubStreams::rest(int turns) const {
   constexpr int kAttentive = 100, kAwake = 5000;
   constexpr double kSleep = 50e-6, kLong = 4 * kSleep;
@@ -135,7 +135,7 @@ void StubStreams::rest(int turns) const {
   std::this_thread::yield();
 }
 
-/// Does what can be done by now; false: nothing.
+/// Executes all commands that can be completed now; false if there are none.
 bool StubStreams::advance(Lane& lane) {
   std::uint64_t done = lane.done.load(std::memory_order_relaxed);
   const std::uint64_t first = done, put = lane.put.load(std::memory_order_acquire);

@@ -1,6 +1,6 @@
-// StubStreams: the streams of a GPU that computes nothing but keeps time and order. Commands wait in queues, one a stream; one thread does
-// them: copies copy, events are recorded and waited for, words in memory too. It is light, so that what it takes of the processor can be
-// told from what the executor takes.
+// StubStreams: streams of a GPU that computes nothing but keeps time and order. Commands wait in one queue for each stream, and one thread
+// executes them: copies are made, events and words in memory are written and waited for. The thread is light, so that its processor time
+// can be told from the executor's.
 #pragma once
 
 #include <array>
@@ -12,10 +12,10 @@
 
 namespace cleave::bench {
 
-/// How long things take on the stub. All zero: everything happens at once, and no clock is read.
+/// Durations on the stub. If all are zero, every command completes at once and no clock is read.
 struct StubTraits {
-  double launch_seconds = 0;         ///< of each kernel, whatever it is
-  double link_latency_seconds = 0;   ///< of each copy, and of each kernel that hands a value over
+  double launch_seconds = 0;         ///< every kernel
+  double link_latency_seconds = 0;   ///< every copy, and every kernel that hands a value over
   double link_bytes_per_second = 0;  ///< each way; 0: no limit
   bool waits_for_words = true;       ///< whether a stream can wait for a word in memory
 };
@@ -23,7 +23,7 @@ struct StubTraits {
 struct StubEvent {
   std::uint32_t recorded = 0;  ///< versions
   std::atomic<std::uint32_t> done = 0;
-  double time = 0;  ///< when it was done
+  double time = 0;  ///< time of completion
   [[nodiscard]] bool over() const { return done.load(std::memory_order_acquire) >= recorded; }
 };
 
@@ -31,12 +31,12 @@ struct StubCommand {
   enum class Kind : std::uint8_t { work, record, wait_for_event, wait_for_word };
   Kind kind = Kind::work;
   double seconds = 0, enqueued = 0;
-  std::byte* to = nullptr;  ///< work: bytes are copied, if any
+  std::byte* to = nullptr;  ///< work: copies `bytes` bytes, if any
   const std::byte* from = nullptr;
   std::size_t bytes = 0;
-  std::uint64_t* note = nullptr;  ///< work: then `command` is written here
+  std::uint64_t* note = nullptr;  ///< work: `command` is then written here
   std::uint64_t command = 0;
-  std::uint64_t* word = nullptr;  ///< work: then `number` is written here; wait_for_word: until it is `number` or more
+  std::uint64_t* word = nullptr;  ///< work: `number` is then written here; wait_for_word: waits until the word is `number` or more
   std::uint64_t number = 0;
   StubEvent* event = nullptr;
   std::uint32_t version = 0;
@@ -44,7 +44,7 @@ struct StubCommand {
 
 class StubStreams {
  public:
-  /// One stream. Commands come from any thread.
+  /// One stream. Any thread may enqueue commands.
   class Lane;
 
   explicit StubStreams(const StubTraits& traits);
@@ -52,20 +52,20 @@ class StubStreams {
   StubStreams& operator=(const StubStreams&) = delete;
   ~StubStreams();
 
-  /// Null: there are too many.
+  /// Null if too many streams are open.
   Lane* open();
-  /// Waits until it is empty.
+  /// Waits until the stream is empty.
   void close(Lane& lane);
   void put(Lane& lane, StubCommand command);
   void record(Lane& lane, StubEvent& event);
   void wait(Lane& lane, StubEvent& event);
 
-  /// How long a copy takes.
+  /// The duration of a copy.
   [[nodiscard]] double copy_seconds(std::size_t bytes) const;
-  /// What the thread has taken of the processor, and which one it is.
+  /// The processor time of the stub's thread, and the thread's number.
   [[nodiscard]] double processor_seconds() const;
   [[nodiscard]] int thread() const { return number_; }
-  /// How long each open stream has been busy, in the order in which they were opened.
+  /// The busy time of each open stream, in the order in which they were opened.
   [[nodiscard]] std::vector<double> busy_seconds() const;
 
  private:
@@ -79,12 +79,12 @@ class StubStreams {
   const bool timed_;
   std::array<std::unique_ptr<Lane>, kLanes> lanes_;
   std::atomic<bool> over_ = false;
-  std::atomic<int> number_ = 0;  ///< the thread's, as the system has it
-  double next_ = 0;              ///< when the first command in progress will be done, as far as the thread knows
+  std::atomic<int> number_ = 0;  ///< the thread's number in the system
+  double next_ = 0;              ///< completion time of the first command in progress, as far as the thread knows
   std::thread thread_;
 };
 
-/// What a thread of this process, by the system's number, has taken of the processor.
+/// Processor time of a thread of this process, by its number in the system.
 double processor_seconds_of(int thread);
 
 }  // namespace cleave::bench

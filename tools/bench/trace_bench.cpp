@@ -1,4 +1,4 @@
-// What recording one operation costs.
+// Measures the recording of one operation.
 #include <benchmark/benchmark.h>
 
 #include "tools/bench/programs.h"

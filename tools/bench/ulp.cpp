@@ -34,7 +34,7 @@ MathFunction function(double (*exact)(double), long double (*exact_long)(long do
 // NOLINTNEXTLINE(cppcoreguidelines-macro-usage): the functions of <cmath> are overloaded.
 #define OF(f) [](double x) -> double { return f; }, [](long double x) -> long double { return f; }
 
-/// Not `is`, but what is left of it where exact results are finite and not zero.
+/// Sets `distance` and returns true where it takes no arithmetic: the numbers are equal, or one of them is NaN or infinite.
 template <class T, class Wide>
 bool settled(T is, Wide exact, double& distance) {
   distance = 0;
@@ -42,7 +42,7 @@ bool settled(T is, Wide exact, double& distance) {
     distance = std::isnan(is) ? 0 : kWrong;
   } else if (static_cast<Wide>(is) == exact) {
     distance = 0;
-  } else if (std::isinf(is)) {  // beyond the largest number, infinity is as right as the numbers that round to it
+  } else if (std::isinf(is)) {  // beyond the largest number, infinity is as correct as the numbers that round to it
     distance = std::isinf(static_cast<T>(exact)) && std::signbit(is) == std::signbit(exact) ? 0 : kWrong;
   } else if (std::isnan(is) || std::isinf(exact)) {
     distance = kWrong;
@@ -52,14 +52,14 @@ bool settled(T is, Wide exact, double& distance) {
   return true;
 }
 
-/// The unit's reciprocal, 2^(23 - exponent), is made from the exponent's bits: a sweep over all numbers has no time to take them apart. NaN
-/// where one of both is NaN or both are infinite.
+/// The unit's reciprocal, 2^(23 - exponent), is made from the exponent's bits, since std::frexp would be too slow in a sweep over all
+/// numbers. The distance is NaN if either number is NaN, or both are infinite.
 inline double finite_distance(float is, double exact) {
   const std::uint64_t biased = std::max<std::uint64_t>(std::bit_cast<std::uint64_t>(exact) >> 52 & 0x7FF, 1023 - 126);
   return std::fabs(static_cast<double>(is) - exact) * std::bit_cast<double>((2046 + 23 - biased) << 52);
 }
 
-/// Whether one of them may lie farther off than `worst`, without a branch in the loop.
+/// Whether one of the results may have an error above `worst`, computed without a branch in the loop.
 bool may_be_worse(const float* results, const double* exact, std::size_t count, double worst) {
   std::uint32_t worse = 0;
   for (std::size_t i = 0; i < count; ++i) worse += finite_distance(results[i], exact[i]) <= worst ? 0U : 1U;

@@ -1,9 +1,9 @@
-// Sweeps a function of math over all 2^32 numbers of f32, by the executor's own loops and every instruction set of this machine, and says
-// how far the worst result lies from the exact one, and where. What it finds goes to the table in ulp.cpp and to docs/guide/running.md.
+// Sweeps a math function over all 2^32 numbers of f32, through the executor's own loops for every instruction set of this machine, and
+// prints the largest error and its argument. The table in ulp.cpp and docs/guide/running.md have its results.
 //
 //   ulp_sweep [FUNCTION]... [--every N]
 //
-// No function: all of them, a minute or two each. Exits with 1 where a bound does not hold.
+// Without a FUNCTION: all of them, a minute or two each. Exits with 1 if a bound does not hold.
 #include <algorithm>
 #include <bit>
 #include <charconv>

@@ -1,4 +1,4 @@
-// calibrate(): the host in host_calibration, an accelerator in device_calibration.
+// calibrate(): measures the host by host_calibration, and an accelerator by device_calibration.
 #include "tools/calibration/calibration.h"
 
 #include <algorithm>
@@ -23,7 +23,7 @@ Status check_share(double share, const CalibrationOptions& options) {
                ErrorKind::machine};
 }
 
-/// Computes for a moment, to find a busy machine before two minutes are spent on it.
+/// Keeps a core busy for a moment, to detect a busy machine before two minutes are spent on it.
 double probe_share(double seconds) {
   const CoreShare share;
   for (const double end = now() + seconds; now() < end;) {
@@ -39,7 +39,7 @@ Result<Calibration> calibrate(const CalibrationOptions& options) {
   result.machine.host.points.clear();
   result.machine.host.efficiency = {};
   const double probe = std::min(0.2, options.most_seconds / 4);
-  if (probe > 0.01)  // a time slice or two tell nothing
+  if (probe > 0.01)  // less than a few time slices tell nothing
     if (Status idle = check_share(probe_share(probe), options); !idle) return idle.error();
   const CoreShare share;
   if (Status status = measure_host(options, result); !status) return status.error();

@@ -1,5 +1,5 @@
-// calibrate(): measures what this machine can do and gives it as a Machine. The host is measured through the host's kernels and the
-// executor, an accelerator through the Device interface, so that what is measured is what a run will get. Knows no kind of device.
+// calibrate(): measures the rates of this machine and returns them as a Machine. It measures the host through the host's kernels and the
+// executor, and an accelerator through the Device interface, so that the results are what a run attains. Knows no kind of device.
 #pragma once
 
 #include <functional>
@@ -20,22 +20,22 @@ class Device;
 }
 
 struct CalibrationOptions {
-  /// Opens the accelerator; null: there is none, and the accelerators of `given` stand as they are.
+  /// Opens the accelerator; null: there is none, and the accelerators of `given` are kept unchanged.
   std::function<Result<std::unique_ptr<runtime::Device>>()> open;
-  planner::KernelSupport supports;  ///< what it has kernels for; null: everything
-  /// Its name and what is not measured: memory sizes, rates of types without a matrix product.
+  planner::KernelSupport supports;  ///< the accelerator's kernels; null: all
+  /// Provides names and numbers that are not measured: memory sizes, rates of types without a matrix product.
   Machine given;
-  int threads = 0;                          ///< of the host's kernels; 0: as many as the process is given
-  double seconds_a_point = 0.01;            ///< of repetitions, three times as long where they disagree; at least three are made
-  double most_seconds = 110;                ///< of all, after which no further table is begun
-  double least_core_share = 0.6;            ///< of a core, that measuring has to get; below it nothing is measured
+  int threads = 0;                          ///< threads of the host's kernels; 0: as many as the process may use
+  double seconds_a_point = 0.01;            ///< time to repeat each call, tripled if the times disagree; at least three repetitions
+  double most_seconds = 110;                ///< time budget; once it is spent, no further table is begun
+  double least_core_share = 0.6;            ///< the smallest share of a core at which calibration measures; with less, it fails
   std::int64_t largest_copy = 1LL << 30;    ///< bytes; copies go from 4 KiB to this in powers of four
-  std::int64_t memory_bytes = 256LL << 20;  ///< of the largest call, operands and results together, about
-  /// What is measured now, and which part of all is done, from 0 to 1; null: nobody wants to know.
+  std::int64_t memory_bytes = 256LL << 20;  ///< approximate size of the largest call, operands and results together
+  /// Called with the current measurement and the fraction of all that is done, from 0 to 1; may be null.
   std::function<void(std::string_view what, double done)> progress;
 };
 
-/// What the largest call of a table reached on an accelerator.
+/// The rate of the largest call in a table, on an accelerator.
 struct KernelRate {
   std::string table;
   CostClass family = CostClass::bookkeeping;
@@ -44,23 +44,24 @@ struct KernelRate {
 };
 
 struct Calibration {
-  Machine machine;  ///< provenance `measured` if an accelerator was, else that of `given`
-  /// Seconds by what was waited for, medians: a launch enqueued, a launch waited for, an event between two streams, a round trip of eight
-  /// bytes (accelerator to host and back), and a hundred launches as one graph where the device has graphs. Empty without an accelerator.
+  Machine machine;  ///< provenance: `measured` if an accelerator was measured, else that of `given`
+  /// Median latencies in seconds, by name: enqueueing a launch, waiting for a launch, an event between two streams, a round trip of eight
+  /// bytes (accelerator to host and back), and a hundred launches as one graph if the device has graphs. Empty without an accelerator.
   std::vector<std::pair<std::string, double>> latencies;
-  std::vector<KernelRate> kernels;  ///< of the accelerator, a table each
-  /// How the host's tables compare with calls of sizes in between, measured afterwards: as factors, 1.1 for ten percent either way.
+  std::vector<KernelRate> kernels;  ///< kernels of the accelerator, one entry for each table
+  /// Agreement of the host's tables with calls of sizes between their points, measured afterwards: as factors, 1.1 for ten percent either
+  /// way.
   struct Fit {
     int calls = 0;
     double median = 1, worst = 1;
     std::string worst_table;
   } fit;
-  int left_out = 0;       ///< tables for which there was no time
-  double core_share = 1;  ///< of a core, that the thread that measured the host really got: 1 on an idle machine
+  int left_out = 0;       ///< tables not measured for lack of time
+  double core_share = 1;  ///< the share of a core that the measuring thread got: 1 on an idle machine
 };
 
-/// Takes at most about two minutes. An Error (machine) of the device, and where the machine is so busy that measuring gets less than
-/// `least_core_share` of a core, before it or in its course.
+/// Takes at most about two minutes. Returns an Error (machine) from the device, or if the machine is so busy that the thread gets less than
+/// `least_core_share` of a core, before or while it measures.
 Result<Calibration> calibrate(const CalibrationOptions& options);
 
 }  // namespace cleave

@@ -31,7 +31,7 @@ void add_copy(JsonWriter& json, const CopyRate& copy) {
   });
 }
 
-/// What the accelerator's kernels and copies reached.
+/// Writes the rates of the accelerator's kernels and copies.
 void add_rates(JsonWriter& json, const Calibration& calibration) {
   json.field("memory_bytes_per_second", peak_of(calibration.kernels));
   json.list("kernels", [&] {

@@ -1,4 +1,4 @@
-// The document of `cleave calibrate --json` (docs/schema/calibrate.json).
+// JSON document of `cleave calibrate --json` (docs/schema/calibrate.json).
 #pragma once
 
 #include <string>

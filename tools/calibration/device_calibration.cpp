@@ -20,11 +20,11 @@ constexpr std::int64_t kAlignment = 256;
 constexpr int kLaunchesInARow = 200;
 constexpr std::size_t kStepsOfAGraph = 100, kStepsOfAPoint = 20;
 constexpr double kGraphBytes = 64 << 20,
-                 kGraphFlops = 1e10;    ///< calls of less are measured in graphs, which launch faster than a host does
+                 kGraphFlops = 1e10;    ///< smaller calls are measured in graphs, since a host launches them too slowly
 constexpr double kLongLaunch = 1e-3;    ///< seconds; longer calls are measured one launch at a time
-constexpr double kGroupSeconds = 1e-3;  ///< of calls that are waited for once: the wait is a hundredth of it
+constexpr double kGroupSeconds = 1e-3;  ///< of calls between two waits: one wait is then a hundredth of them
 
-/// A program of one call, for those who are asked whether they have a kernel.
+/// A graph with this one call, for functions that tell whether a kernel exists.
 Graph graph_of(const Sample& call, NodeId& operation) {
   Graph graph;
   const auto add = [&](NodeKind kind, const std::vector<TensorType>& results) {
@@ -51,7 +51,7 @@ Graph graph_of(const Sample& call, NodeId& operation) {
   return graph;
 }
 
-/// An accelerator, by waiting for what was put on its streams.
+/// Measures an accelerator: enqueues commands on its streams and waits for them.
 class DeviceCalibration {
  public:
   DeviceCalibration(const CalibrationOptions& options, Device& device, Calibration& result)
@@ -71,17 +71,17 @@ class DeviceCalibration {
   }
 
  private:
-  /// A call that is ready to be launched.
+  /// A call with its operands in place and its kernel compiled.
   struct Prepared {
     Sample call;
     std::vector<Range> inputs;
     KernelId kernel;
-    SegmentId steps;  ///< so many of them in a row; none: each is launched
+    SegmentId steps;  ///< a segment of many launches; invalid: each call is launched by itself
   };
 
   static std::int64_t rounded(std::int64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 
-  /// Memory, staging and kernels: all there is before the run.
+  /// Allocates memory and staging, and compiles the kernels, before any measurement.
   Status make_ready() {
     arena_ = std::max(rounded(options_.memory_bytes) + 5 * kAlignment, rounded(options_.largest_copy));
     if (Status status = device_.allocate(arena_); !status) return status;
@@ -93,7 +93,7 @@ class DeviceCalibration {
     if (!pageable) return pageable.error();
     pageable_ = *std::move(pageable);
     std::memset(pageable_.mutable_bytes(), 0, static_cast<std::size_t>(options_.largest_copy));
-    // Skips operations without a kernel, and stops when the time budget is spent.
+    // Operations without a kernel, except `add`, are skipped; preparation stops when its share of the time is spent.
     std::optional<Prepared> tiny = prepare(*sample(*find_op("add"), DType::f32, "", 0, 1));
     if (failed_) return *failed_;
     if (!tiny) return Error{"the accelerator has no kernel for `add`", {}, ErrorKind::machine};
@@ -123,7 +123,7 @@ class DeviceCalibration {
     return {};
   }
 
-  /// Operands one after the other. Nothing: there is no kernel, or `failed_`.
+  /// Places the operands one after the other and compiles the kernel. Nothing if there is no kernel, or on failure, which sets `failed_`.
   std::optional<Prepared> prepare(Sample call) {
     NodeId node;
     const Graph graph = graph_of(call, node);
@@ -147,7 +147,7 @@ class DeviceCalibration {
     return Prepared{std::move(call), std::move(inputs), *made, {}};
   }
 
-  /// The kernel so many times as one, where the device can do that.
+  /// A segment that launches the kernel `count` times, if the device can join launches.
   SegmentId in_a_row(KernelId kernel, std::size_t count) {
     if (!device_.joins(kernel)) return {};
     DeviceStep step;
@@ -155,7 +155,7 @@ class DeviceCalibration {
     return device_.prepare_segment(std::vector<DeviceStep>(count, step));
   }
 
-  /// What the call reads.
+  /// Uploads the operands of the call.
   Status upload(const Prepared& prepared) {
     for (std::size_t i = 0; i < prepared.inputs.size(); ++i) {
       const Range& range = prepared.inputs[i];
@@ -165,7 +165,7 @@ class DeviceCalibration {
       if (piece > 0) fill(staging_, type, piece, contents);
       for (std::int64_t done = 0; done < range.bytes; done += piece) {
         const Range part{range.offset + done, std::min(piece, range.bytes - done)};
-        if (contents.side > 0 && done > 0) {  // no piece of a matrix is like another
+        if (contents.side > 0 && done > 0) {  // every piece of a matrix is different
           if (Status status = wait(Stream::to_device); !status) return status;
           fill(staging_, type, part.bytes, contents, done);
         }
@@ -177,14 +177,14 @@ class DeviceCalibration {
   }
 
   Status measure_all() {
-    // Nothing is read before it was written.
+    // All memory is written before any of it is read.
     for (std::int64_t done = 0; done < arena_; done += options_.largest_copy) {
       const Range piece{done, std::min(options_.largest_copy, arena_ - done)};
       if (Status status = device_.copy_to_device(piece, staging_, {}); !status) return status;
       if (Status status = device_.synchronize(device_.record(Stream::to_device)); !status) return status;
     }
     say("launches", 0.35);
-    const Range tiny{0, 4 * kAlignment};  // operands and result of the tiny kernel: nothing is read before it was written
+    const Range tiny{0, 4 * kAlignment};  // operands and result of the tiny kernel, so that it reads only written memory
     if (Status status = device_.copy_to_device(tiny, staging_, {}); !status) return status;
     if (Status status = wait(Stream::to_device); !status) return status;
     if (Status status = measure_launches(); !status) return status;
@@ -280,7 +280,7 @@ class DeviceCalibration {
     return now() - before < kLongLaunch;
   }
 
-  /// Of the largest call that was measured.
+  /// Records the rate of the largest call that was measured for `table`.
   void note_rate(const Table& table) {
     const std::string key = table.key();
     const auto measured = rates_.points.find(key);
@@ -314,7 +314,7 @@ class DeviceCalibration {
     return {};
   }
 
-  /// One copy, waited for. Pageable memory goes through page-locked memory, as it does in the executor.
+  /// Makes one copy and waits for it. Pageable memory is staged through page-locked memory, as in the executor.
   Status copy(bool to_accelerator, std::int64_t bytes, bool pageable) {
     const auto size = static_cast<std::size_t>(bytes);
     if (to_accelerator) {
@@ -351,7 +351,7 @@ class DeviceCalibration {
   DeviceRates& rates_;
   RunState run_;
   Course course_;
-  std::deque<Attributes> attributes_;  ///< of the kernels, which keep pointing at them
+  std::deque<Attributes> attributes_;  ///< attributes of the kernels, which keep pointers to them
   std::vector<Table> tables_;
   std::map<std::string, std::vector<Prepared>> prepared_;  ///< by table
   std::optional<Error> failed_;

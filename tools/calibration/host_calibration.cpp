@@ -39,10 +39,10 @@ class HostCalibration {
     if (Status status = measure_step(); !status) return status;
     const std::vector<Table> wanted = tables(all_->threads(), options_.memory_bytes / 16, false);
     const SecondsOf seconds_of = [&](const Sample& call, const Table& table) { return seconds(call, table.how); };
-    // Twice, as what else a machine does may disturb it for seconds; the second time only as far as time goes.
+    // Measures twice, since other work may disturb a measurement for seconds; the second time only as far as the time budget allows.
     for (std::size_t turn = 0; turn < 2; ++turn) {
       for (std::size_t i = 0; i < wanted.size(); ++i) {
-        if (course_.late(turn == 0 ? 0 : 0.1 * share() * options_.most_seconds)) {  // comparing takes some, too
+        if (course_.late(turn == 0 ? 0 : 0.1 * share() * options_.most_seconds)) {  // the comparison needs time too
           if (turn == 0) result_.left_out += static_cast<int>(wanted.size() - i);
           break;
         }
@@ -59,7 +59,7 @@ class HostCalibration {
  private:
   [[nodiscard]] double share() const { return options_.open ? kShareOfHost : 1; }
 
-  /// What a run, a trip and a step add to their kernels, and what the smallest step costs.
+  /// Measures the overhead of a run, an iteration and a step beside their kernels, and the cost of the smallest step.
   Status measure_step() {
     const auto tiny = [&](const char* op) { return seconds(*sample(*find_op(op), DType::f32, "", 0, 1), Table::How::plain); };
     const Result<StepSeconds> run = measure_steps(10 * options_.seconds_a_point, options_.threads, clock_);
@@ -74,7 +74,7 @@ class HostCalibration {
     return {};
   }
 
-  /// A new folder of the user's own for what is written, in the temporary one; empty: there is none.
+  /// Makes a new folder for written files in the temporary folder; empty if that fails.
   static std::string make_scratch() {
     std::error_code none;
     std::string folder = (std::filesystem::temp_directory_path(none) / "cleave-calibrate-XXXXXX").string();
@@ -91,7 +91,7 @@ class HostCalibration {
     if (call.op->cost_class == CostClass::factorization && !runtime::host::lapack()) return std::optional<double>();
     Workers& workers = how == Table::How::one_thread ? Workers::none() : *all_;
     if (how != Table::How::fused) return run(call, request_of(call), workers);
-    // Groups of one operation and of several: the difference is what one more adds.
+    // Measures fused groups of two and of several operations: the difference is the cost of one more.
     const KernelRequest one = group_of(call, 1), several = group_of(call, 1 + kStepsOfAGroup);
     if (one.steps.empty() || !host_fuses(several) || !host_fuses(group_of(call, 2))) return std::optional<double>();
     const Result<std::optional<double>> first = run(call, group_of(call, 2), workers), last = run(call, several, workers);
@@ -101,7 +101,7 @@ class HostCalibration {
 
   static KernelRequest request_of(const Sample& call) { return {{}, call.op, &call.attributes, call.inputs, call.results, {}, {}, {}, {}}; }
 
-  /// The operation several times over, each time on what the last one made; without steps where its result cannot be its operand.
+  /// A fused group of `steps` operations, each on the result of the one before; without steps if the result's type cannot be an operand.
   static KernelRequest group_of(const Sample& call, int steps) {
     KernelRequest request = request_of(call);
     const auto first = static_cast<std::size_t>(call.op->promote_from);
@@ -116,7 +116,7 @@ class HostCalibration {
     return request;
   }
 
-  /// Nothing: memory is short.
+  /// Returns nothing if memory is short.
   Result<std::optional<double>> run(const Sample& call, const KernelRequest& request, Workers& workers) {
     CLEAVE_CHECK(call.inputs.size() <= operands_.size() && call.results.size() <= results_.size(), "a sample of many values");
     std::vector<TensorView> views;
@@ -138,14 +138,14 @@ class HostCalibration {
         if (Status status = run_guarded(*kernel, kernel_call); !status) return status;
       return {};
     };
-    // One thread alone can be timed however busy the machine is; but not while it waits for a file.
+    // The processor time of a single thread is exact however busy the machine is, but excludes the time it waits for a file.
     const Result<double> seconds = seconds_of_call(0.5 * options_.seconds_a_point, calls, effect ? now : clock_);
     if (!seconds && effect) return std::optional<double>();  // no file can be written
     if (!seconds) return seconds.error();
     return std::optional(*seconds);
   }
 
-  /// A line as a run prints it, where nobody reads it: a call of the system for each.
+  /// Prints a line as a run does, but to /dev/null: one system call for each.
   void print(std::string_view line) const {
     if (!nowhere_) return;
     std::fwrite(line.data(), 1, line.size(), nowhere_.get());
@@ -158,14 +158,14 @@ class HostCalibration {
   };
 
   struct Memory {
-    std::int64_t offset = 0;  ///< from the beginning of the array
+    std::int64_t offset = 0;  ///< from the start of the array
     Array array;
     std::int64_t bytes = 0;
-    DType type = DType::f32;  ///< of what lies there, so many bytes of it
+    DType type = DType::f32;  ///< of the contents, `bytes` long
     std::int64_t filled = 0;
   };
 
-  /// Grown where it is too small; null: there is no more.
+  /// The memory, grown if it is too small; null if there is no more.
   static std::byte* memory(Memory& memory, std::int64_t bytes) {
     if (memory.bytes < bytes || memory.bytes == 0) {
       const std::int64_t wanted = std::max<std::int64_t>(bytes, 64);
@@ -187,13 +187,13 @@ class HostCalibration {
     return data;
   }
 
-  /// Calls of sizes between the points, of each table that was measured as it is: what the file would say of them, and what they take.
+  /// Compares each plain f32 table with calls of sizes between its points: the predicted and the measured seconds.
   Status compare(const std::vector<Table>& wanted) {
     const planner::OpCosts costs(rates_);
     std::vector<double> factors;
     for (const Table& table : wanted) {
       if (course_.late() || table.how != Table::How::plain || table.type != DType::f32 || table.rows > 0) continue;
-      if (table.op->purity != Purity::pure) continue;  // a file takes now this long, now that
+      if (table.op->purity != Purity::pure) continue;  // the time to write a file varies
       const auto points = rates_.points.find(table.key());
       for (const std::int64_t elements : {3 << 10, 3 << 16}) {
         const std::optional<Sample> call = table.sample(elements);
@@ -223,7 +223,7 @@ class HostCalibration {
   std::unique_ptr<std::FILE, CloseFile> nowhere_{std::fopen("/dev/null", "w")};
   double step_ = 0;
   const std::string scratch_ = make_scratch();
-  /// At different places of a page: addresses that differ by whole pages get into each other's way.
+  /// Each array has another offset within its page: addresses that differ by whole pages compete for the same cache sets.
   std::array<Memory, 4> operands_ = {Memory{0}, Memory{1088}, Memory{2176}, Memory{3264}};
   std::array<Memory, 4> results_ = {Memory{640}, Memory{1728}, Memory{2816}, Memory{3904}};
 };

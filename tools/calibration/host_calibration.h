@@ -1,5 +1,5 @@
-// What calibration measures of the host: every kernel, by type, size and form; what a step of a run costs beside its kernel; and how well
-// the tables tell what lies between their points.
+// Measures the host for calibration: every kernel, by type, size and form; the overhead of a step of a run beside its kernel; and the
+// accuracy of the tables between their points.
 #pragma once
 
 #include "tools/calibration/calibration.h"

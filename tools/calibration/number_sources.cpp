@@ -9,13 +9,13 @@ class Sources {
 
   void add(std::string name, double value, const char* unit, bool measured) { all_.push_back({std::move(name), value, unit, measured}); }
 
-  /// `reached`: something of the device was measured at all.
+  /// Adds the numbers of a device. `reached`: whether anything on the device was measured.
   void add(const std::string& device, const DeviceRates& rates, bool reached) {
     const auto has = [&](const std::string& table) { return reached && rates.points.contains(table); };
     for (int i = 0; i < kDTypeCount; ++i) {
       const auto type = static_cast<DType>(i);
       const std::string name(to_string(type));
-      // Without products of its own, bool takes the rate of u8.
+      // bool without products of its own takes the rate of u8.
       const bool measured = has("matmul/" + name) || (type == DType::boolean && has("matmul/u8"));
       add(device + ".flops." + name, rates.flops[static_cast<std::size_t>(i)], "1/s", measured);
     }

@@ -1,4 +1,4 @@
-// Which numbers of a calibrated machine were measured, and which stand as they were given.
+// Tells which numbers of a calibrated machine were measured, and which are defaults.
 #pragma once
 
 #include <string>
@@ -17,9 +17,9 @@ struct NumberSource {
   [[nodiscard]] const char* source() const { return measured ? "measured" : "default"; }
 };
 
-/// Every rate and time of host, accelerator and link; tables of points are measured, all of them.
+/// All rates and times of host, accelerator and link. Tables of points are not listed: all of them are measured.
 std::vector<NumberSource> number_sources(const Calibration& calibration);
-/// "measured" or "default", of the number of that name.
+/// "measured" or "default", for the number with this name.
 std::string source_of(const Calibration& calibration, const std::string& name);
 
 }  // namespace cleave::calibration

@@ -13,7 +13,7 @@
 namespace cleave::calibration {
 namespace {
 
-/// Three digits: more would only be noise.
+/// Rounds to three digits: more would be noise.
 double rounded(double value) {
   return read_double(general_text(value, 3)).value_or(value);
 }
@@ -34,7 +34,7 @@ const PointTable* find_table(const DeviceRates& rates, const std::string& key) {
   return found == rates.points.end() || found->second.empty() ? nullptr : &found->second;
 }
 
-/// What the tables of products and sums say of the device as a whole.
+/// Derives the device's overall rates from the tables of products and sums.
 void take_rates(DeviceRates& rates) {
   for (int i = 0; i < kDTypeCount; ++i) {
     const auto type = static_cast<DType>(i);
@@ -85,7 +85,7 @@ bool stable(std::vector<double> times) {
 
 namespace {
 
-/// Largest on the diagonal, and smaller with each step from it.
+/// Fills matrices with numbers that are largest on the diagonal and decrease with the distance from it.
 void fill_matrices(std::byte* data, DType type, std::int64_t count, std::int64_t side, std::int64_t first) {
   dispatch(type, [&](auto zero) {
     using T = decltype(zero);
@@ -116,7 +116,7 @@ void fill(std::byte* data, DType type, std::int64_t bytes, const Contents& conte
     }
     return;
   }
-  // A piece of random numbers, more than anybody sorts here, and then copies of it.
+  // One piece of random numbers, longer than any sorted sample, followed by copies of it.
   const std::int64_t piece = std::min<std::int64_t>(count, 1 << 22);
   dispatch(type, [&](auto zero) {
     using T = decltype(zero);
@@ -155,7 +155,7 @@ double next_takes(const PointTable& points) {
 }  // namespace
 
 Status measure_table(const Table& table, const SecondsOf& seconds_of, double added, DeviceRates& rates) {
-  constexpr double kLong = 0.12;    ///< seconds of one call: one eight times as large would take a second
+  constexpr double kLong = 0.12;    ///< seconds of one call: a call eight times as large would take about a second
   constexpr double kLongest = 1.5;  ///< seconds that the next call may be expected to take
   PointTable points;
   for (const std::int64_t elements : table.elements) {
@@ -169,7 +169,8 @@ Status measure_table(const Table& table, const SecondsOf& seconds_of, double add
     points.emplace_back(size, **seconds + added);
     if (**seconds > kLong || next_takes(points) > kLongest) break;
   }
-  // More work does not take less time; but a product of other sides may be worked out in another way, and long arrays are printed in part.
+  // More work does not take less time. Exceptions: products of other sides may use another algorithm, and long arrays are printed only in
+  // part.
   const bool grows = table.rows == 0 && table.op->cost_class != CostClass::bookkeeping;
   for (std::size_t i = 1; grows && i < points.size(); ++i) points[i].second = std::max(points[i].second, points[i - 1].second);
   if (points.empty()) return {};

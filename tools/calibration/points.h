@@ -1,5 +1,5 @@
-// How calibration measures, the same for host and accelerator: one time, often enough; a table of them; what is made of tables. Knows no
-// device.
+// Measuring methods that host and accelerator share: timing a call with enough repetitions, measuring a table, and deriving rates from
+// tables. Knows no device.
 #pragma once
 
 #include <algorithm>
@@ -17,15 +17,15 @@ namespace cleave::calibration {
 
 using Clock = double (*)();  ///< seconds
 double now();
-/// Of the processor, by the whole process: what one thread takes however busy the machine is.
+/// Processor time of the whole process: the time that one thread uses, however busy the machine is.
 double processor_time();
 
-inline constexpr double kShareOfHost = 0.45;  ///< of the time, where an accelerator is measured too
+inline constexpr double kShareOfHost = 0.45;  ///< share of the time budget for the host if an accelerator is measured too
 
-/// Of the processor, by the calling thread.
+/// Processor time of the calling thread.
 double thread_time();
 
-/// Which share of a core the calling thread has had since this was made: less than 1 where it waited for the processor, or for others.
+/// The share of a core that the calling thread got since construction: less than 1 if it waited for the processor or for other threads.
 class CoreShare {
  public:
   CoreShare() : begun_(now()), had_(thread_time()) {}
@@ -35,18 +35,18 @@ class CoreShare {
   double begun_, had_;  ///< seconds
 };
 
-/// The median of the faster half: what is slower was disturbed. Of at least one time.
+/// The median of the faster half, since slower times were disturbed. `times` must not be empty.
 double undisturbed(std::vector<double> times);
-/// Whether the faster half is close together.
+/// Whether the times in the faster half are close to each other.
 bool stable(std::vector<double> times);
 
-/// What a clock of the host measures well.
+/// The shortest time that a host clock measures precisely.
 inline constexpr double kLongEnough = 1e-4;
 /// A call of so many seconds is made twice at most: further repetitions would tell little.
 inline constexpr double kTwiceIsEnough = 0.5;
 
-/// Seconds of a call, from groups of calls of at least `group_seconds`, until they agree or have taken `budget` three times. `calls(n)`
-/// makes n calls and gives a Status; one warms up.
+/// Seconds of one call. Measures groups of calls of at least `group_seconds` until the times agree or three times `budget` is spent.
+/// `calls(n)` makes n calls and returns a Status; one call warms up.
 template <class F>
 Result<double> seconds_of_call(double budget, F&& calls, Clock clock = now, double group_seconds = kLongEnough) {
   double before = clock();
@@ -56,7 +56,7 @@ Result<double> seconds_of_call(double budget, F&& calls, Clock clock = now, doub
     if (Status status = calls(1); !status) return status.error();
     return std::min(warming, clock() - before);
   }
-  if (clock() - before < 0.1 * budget) {  // the first one may have made memory or woken threads
+  if (clock() - before < 0.1 * budget) {  // the first call may have allocated memory or woken threads
     before = clock();
     if (Status status = calls(1); !status) return status.error();
   }
@@ -75,17 +75,17 @@ Result<double> seconds_of_call(double budget, F&& calls, Clock clock = now, doub
   return std::max(undisturbed(std::move(times)), 1e-9);
 }
 
-/// What operands hold: numbers of `type` between 0 and 1, or small whole ones; else what
-/// `contents` says (indices are i32; of matrices, those that begin `offset` bytes before `data`).
+/// Fills an operand: with numbers of `type` between 0 and 1 or small integers, or as `contents` requires (indices are i32; for matrices,
+/// those that begin `offset` bytes before `data`).
 void fill(std::byte* data, DType type, std::int64_t bytes, const Contents& contents = {}, std::int64_t offset = 0);
 
-/// Says how far calibration is, and when it has to come to an end.
+/// Reports the progress of calibration, and knows when it must end.
 class Course {
  public:
   Course(const CalibrationOptions& options, double seconds);
-  /// `part` of what this is about is done.
+  /// Reports that `part` of this device's measurements is done.
   void say(std::string_view what, double part) const;
-  /// Whether less than so many seconds are left.
+  /// Whether less than `left` seconds remain.
   [[nodiscard]] bool late(double left = 0) const { return now() > end_ - left; }
 
  private:
@@ -93,12 +93,13 @@ class Course {
   double end_;
 };
 
-/// Fills `rates.points[table.key()]`. `seconds_of` gives nothing where memory is short: the table ends there, as it does where the next
-/// size would take very long. `added`: seconds of each call that are not measured. What was measured before counts where it is less.
+/// Measures `table` into `rates.points[table.key()]`. The table ends where `seconds_of` returns nothing (memory is short) or where the next
+/// size would take very long. `added`: seconds of each call that `seconds_of` does not include. An earlier measurement is kept where it is
+/// faster.
 using SecondsOf = std::function<Result<std::optional<double>>(const Sample&, const Table&)>;
 Status measure_table(const Table& table, const SecondsOf& seconds_of, double added, DeviceRates& rates);
 
-/// The rates that the tables of `add` and `matmul` give; and what was measured as plain times that never fall with size, rounded.
+/// Derives the device's rates from the tables of `add` and `matmul`; makes the times plain: rounded, and never falling with size.
 void tidy(DeviceRates& rates);
 
 }  // namespace cleave::calibration

@@ -16,7 +16,7 @@ std::int64_t root_of(double value, double degree) {
   return std::max<std::int64_t>(1, std::llround(std::pow(value, 1 / degree)));
 }
 
-/// Makes one call; what stays without inputs and attributes is none.
+/// Makes one call. If no inputs and attributes are set, there is no such call.
 class SampleMaker {
  public:
   SampleMaker(const OpDef& op, DType type, const std::string& form, std::int64_t extent, std::int64_t elements)
@@ -52,7 +52,7 @@ class SampleMaker {
   void set(const char* name, AttributeValue value) { sample_.attributes.set(name, std::move(value)); }
   void take(Shape shape) { sample_.inputs.push_back({type_, std::move(shape)}); }
   [[nodiscard]] std::int64_t rows() const { return elements_ / extent_; }
-  /// `elements` with lines of `extent` side by side, or as many neighbours across.
+  /// A shape with `elements` elements: flat, or for a form in rows of `extent`.
   [[nodiscard]] Shape lines() const { return form_.empty() ? Shape{elements_} : Shape{rows(), extent_}; }
 
   bool shape() {
@@ -88,7 +88,7 @@ class SampleMaker {
   bool elementwise() {
     const OpDef& op = *sample_.op;
     if (op.name == "astype") set("dtype", type_ == DType::f32 ? DType::i32 : DType::f32);
-    if (op.name == "lstm_cell" || op.name == "gru_cell") {  // a state of `elements`
+    if (op.name == "lstm_cell" || op.name == "gru_cell") {  // with a state of `elements`
       for (int i = 0; i < 2; ++i) take({(op.name == "lstm_cell" ? 4 : 3) * elements_});
       take({elements_});
       return form_.empty();
@@ -131,7 +131,7 @@ class SampleMaker {
     return true;
   }
 
-  /// `elements` multiplications, of images of 28 x 28 elements and windows of 3 x 3.
+  /// A convolution of `elements` multiplications, on images of 28 x 28 elements with windows of 3 x 3.
   bool convolution() {
     constexpr std::int64_t kSide = 28, kWindow = 3;
     const bool depthwise = form_ == "depth" && extent_ == kWindow * kWindow;
@@ -148,7 +148,7 @@ class SampleMaker {
     return true;
   }
 
-  /// `elements` multiplications.
+  /// A product of `elements` multiplications.
   bool product() {
     if (sample_.op->name == "attention") return attention();
     if (sample_.op->name == "conv") return convolution();
@@ -165,7 +165,7 @@ class SampleMaker {
     return true;
   }
 
-  /// `elements` multiplications with heads of depth 64: 128 queries each, or `extent` of them.
+  /// Attention of `elements` multiplications, with heads of depth 64: 128 queries each, or `extent`.
   bool attention() {
     if (!form_.empty() && form_ != "rows") return false;
     constexpr std::int64_t kDepth = 64, kLength = 128, kKeys = 1024;
@@ -177,7 +177,7 @@ class SampleMaker {
     return true;
   }
 
-  /// Two extents whose product is `elements`, and of which neither is much longer.
+  /// Two extents whose product is about `elements`, of similar size.
   [[nodiscard]] Shape rectangle(std::int64_t elements) const {
     const std::int64_t height = root_of(static_cast<double>(elements), 2);
     return {height, std::max<std::int64_t>(1, elements / height)};
@@ -228,7 +228,7 @@ class SampleMaker {
     return true;
   }
 
-  /// An operand of whole numbers from 0 to `extent` - 1.
+  /// Adds an operand of integers from 0 to `extent` - 1.
   void take_indices(Shape shape, std::int64_t extent) {
     sample_.contents.below = extent;
     sample_.special = sample_.inputs.size();
@@ -260,7 +260,7 @@ class SampleMaker {
     return true;
   }
 
-  /// So many elements go from or to as many places.
+  /// Gathers or scatters `elements` elements, at as many positions.
   bool scatters() {
     const std::string& name = sample_.op->name;
     if (name == "nonzero") {
@@ -274,7 +274,7 @@ class SampleMaker {
     return form_.empty();
   }
 
-  /// So many elements of 16 channels of 28 x 28, or boxes of which 100 are kept.
+  /// `elements` elements in 16 channels of 28 x 28, or boxes of which 100 are kept.
   bool pictures() {
     constexpr std::int64_t kChannels = 16, kSide = 28, kBins = 7, kKept = 100;
     const std::string& name = sample_.op->name;
@@ -299,7 +299,7 @@ class SampleMaker {
     return form_.empty();
   }
 
-  /// A square matrix.
+  /// A square matrix of about `elements` elements.
   bool factorization() {
     const std::int64_t side = root_of(static_cast<double>(elements_), 2);
     sample_.contents.side = side;
@@ -308,7 +308,7 @@ class SampleMaker {
     return form_.empty();
   }
 
-  /// One line, of complex numbers where the operation takes them.
+  /// One line of `elements` numbers, complex if the operation takes complex numbers.
   bool transform() {
     const std::int64_t pairs = std::max<std::int64_t>(1, elements_ / 2);
     take(sample_.op->name == "rfft" ? Shape{elements_} : sample_.op->name == "irfft" ? Shape{pairs + 1, 2} : Shape{pairs, 2});
@@ -345,7 +345,7 @@ class SampleMaker {
   Sample sample_;
 };
 
-// --- what is measured ------------------------------------------------------------------------------------------------------------------
+// --- the measured tables ---------------------------------------------------------------------------------------------------------------
 
 struct FormRow {
   const char *op, *form;
@@ -383,7 +383,7 @@ const std::vector<FormRow>& forms() {
   return rows;
 }
 
-/// The operations whose types, and one thread, stand for those of their class.
+/// Examples of each class: only these are measured with all types and with one thread.
 constexpr std::array<std::string_view, 23> kExamples = {
     "add",  "pow", "floor_divide",   "any",     "multiply", "divide",  "sqrt",  "exp",  "tanh", "less",           "where",
     "sum",  "max", "cumulative_sum", "softmax", "matmul",   "reshape", "slice", "take", "sort", "random_uniform", "random_integers",
@@ -394,11 +394,11 @@ bool is_example(const OpDef& op) {
   return std::find(kExamples.begin(), kExamples.end(), op.name) != kExamples.end();
 }
 
-/// Sides of products, of which every three are measured.
+/// Sides of products: every combination of three up to kLargestProduct is measured.
 constexpr std::array<std::int64_t, 10> kSides = {1, 2, 4, 16, 64, 256, 512, 1024, 2048, 4096};
 constexpr std::int64_t kLargestProduct = std::int64_t{1} << 30;  ///< multiplications
 
-/// From `first` in steps, and one element where `first` is more.
+/// One element, and sizes from `first` to `last`, each `step` times the one before.
 std::vector<std::int64_t> sizes(std::int64_t first, std::int64_t last, std::int64_t step = 8) {
   std::vector<std::int64_t> all = {1};
   for (std::int64_t each = first; each <= last; each *= step) all.push_back(each);
@@ -432,8 +432,8 @@ class SamplePlan {
   }
 
  private:
-  /// The tables that others are derived from come first, and products by sides right behind them, thin ones before others: where time is
-  /// short, it is the last ones that are left out.
+  /// Orders tables by importance, since the last ones are left out when time is short. First come the tables from which others are derived,
+  /// then products by sides, the thin ones before the others.
   void order() {
     std::set<const OpDef*> known;
     std::vector<std::pair<int, Table>> ranked;
@@ -474,8 +474,7 @@ class SamplePlan {
   [[nodiscard]] std::int64_t most_elements(const OpDef& op, bool first) const {
     // Products are counted in multiplications: 1024^3 and, on an accelerator, more.
     if (op.cost_class == CostClass::product) return 64 * most_;
-    if (op.cost_class == CostClass::factorization)
-      return std::min<std::int64_t>(most_, 1 << 18);  // their time grows with the cube of a side
+    if (op.cost_class == CostClass::factorization) return std::min<std::int64_t>(most_, 1 << 18);  // time grows with the cube of the side
     return first ? most_ : std::min<std::int64_t>(most_, 1 << 21);
   }
 
@@ -483,11 +482,11 @@ class SamplePlan {
     const std::size_t before = tables_.size();
     for (const DType type : kAllTypes) {
       const bool first = tables_.size() == before;
-      // Functions of f64 are others than those of f32.
+      // f64 functions have algorithms other than those of f32.
       const bool own = op.elementwise() || op.cost_class == CostClass::factorization || op.cost_class == CostClass::transform;
       if (!first && !is_example(op) && !(type == DType::f64 && own && !small_)) continue;
       const std::int64_t most = most_elements(op, first);
-      // Sums say what memory and each cache give, and so where one ends.
+      // Sums show the bandwidth of memory and of each cache, and so the cache sizes.
       const std::int64_t step = op.name == "sum" && first && !small_ ? 2 : op.cost_class == CostClass::sort ? 4 : 8;
       add({&op, type, "", 0, 0, 0, Table::How::plain, sizes(small_ ? 4096 : first ? 512 : 4096, most, step)});
     }

@@ -1,4 +1,4 @@
-// What a run costs beside its kernels: being started, trips of loops, and every step. Measured in runs of programs of tiny steps.
+// Measures the overhead of a run beside its kernels: of the start, of loop iterations, and of every step. Uses programs of tiny steps.
 #pragma once
 
 #include "graph/base/result.h"
@@ -7,9 +7,9 @@
 namespace cleave::calibration {
 
 struct StepSeconds {
-  double step = 0;  ///< its kernel included, of steps that compute `cumulative_sum` of one f32
-  double trip = 0;  ///< of a loop, beside its steps
-  double run = 0;   ///< beside its steps
+  double step = 0;  ///< includes the kernel of a step that computes `cumulative_sum` of one f32
+  double trip = 0;  ///< one iteration of a loop, without its steps
+  double run = 0;   ///< one run, without its steps
 };
 Result<StepSeconds> measure_steps(double budget, int threads, Clock clock);
 

@@ -1,5 +1,5 @@
-// `cleave apply`: one edit that a diagnostic advises, written into the model. The edited model is planned first: what was promised has to
-// come true, or nothing is written.
+// `cleave apply`: applies one edit that a diagnostic advises to the model. It plans the edited model first, and writes it only if the
+// promised improvement is confirmed.
 #include <algorithm>
 #include <cctype>
 #include <iterator>
@@ -16,7 +16,8 @@
 namespace cleave::cli {
 namespace {
 
-/// IDs are those of `check` with whatever kinds it was told to report: all are looked for, but for those that flags switch off.
+/// The options with all kinds of diagnostics enabled except those that flags disable, since an ID may come from a `check` that enabled any
+/// kind.
 Options with_all_kinds(Options options) {
   for (const DiagnosticKindInfo& kind : diagnostic_kinds())
     if (!kind.always_error) options.diagnostics.enabled.try_emplace(kind.kind, true);
@@ -36,7 +37,7 @@ Result<Plan> plan_text(const std::string& text, const Options& options) {
   return failed;
 }
 
-/// Those of a plan, each once.
+/// The fixes of a plan without duplicates.
 std::vector<Fix> different_fixes(const Plan& plan) {
   std::vector<Fix> fixes;
   std::set<std::string> known;
@@ -53,7 +54,7 @@ std::string listed(const std::vector<Fix>& fixes) {
   return text + (fixes.size() > kMost ? " and " + std::to_string(fixes.size() - kMost) + " more" : "");
 }
 
-/// Of all edits, those that `check` shows with the same flags.
+/// Of all fixes, those that `check` shows with the same flags.
 std::vector<Fix> shown(const std::vector<Fix>& fixes, const DiagnosticOptions& flags) {
   std::vector<Fix> kept;
   std::copy_if(fixes.begin(), fixes.end(), std::back_inserter(kept),
@@ -73,7 +74,7 @@ Result<Fix> find_fix(const std::vector<Fix>& fixes, const Options& options) {
   return Error{options.model + " has no edit " + id + there, {}, ErrorKind::unknown};
 }
 
-/// A message without its numbers, which an edit elsewhere may change.
+/// A message without its digits, since an edit elsewhere may change them.
 std::string without_digits(std::string text) {
   std::erase_if(text, [](unsigned char c) { return std::isdigit(c) != 0; });
   return text;
@@ -90,10 +91,10 @@ Error refused(const Fix& fix, const std::string& why) {
   return {"nothing is written: the edit is to " + fix.title + ", " + why, {}, ErrorKind::user};
 }
 
-/// Whether the edited model keeps what the advice promised: that it can be planned, that the messages are gone, and the time.
+/// Whether the edited model keeps the advice's promises: it can be planned, the advised messages are gone, and the time is saved.
 Status check_promise(const Fix& fix, const Plan& before, const Plan& after) {
-  constexpr double kMostLost = 0.1;  ///< of what is to be saved
-  constexpr double kSameRun = 1e-3;  ///< of a run's time
+  constexpr double kMostLost = 0.1;  ///< share of the promised saving
+  constexpr double kSameRun = 1e-3;  ///< share of a run's time
   for (const Diagnostic& diagnostic : after.diagnostics)
     if (diagnostic.severity == Severity::error && count_like(diagnostic, before.diagnostics) == 0)
       return refused(fix, "and then the model has an error: " + diagnostic.message);
@@ -111,7 +112,7 @@ Status check_promise(const Fix& fix, const Plan& before, const Plan& after) {
   return refused(fix, fix.saved_seconds > 0 ? "which was to save " + format_seconds(fix.saved_seconds) + "; " + times : "and " + times);
 }
 
-/// "remove the pin" -> "removed the pin".
+/// The title in the past tense: "remove the pin" -> "removed the pin".
 std::string done(const Fix& fix) {
   const std::size_t verb = fix.title.find(' ');
   return fix.title.substr(0, verb) + (fix.title[verb - 1] == 'e' ? "d" : "ed") + fix.title.substr(verb);

@@ -1,4 +1,4 @@
-// `cleave calibrate`: measures this machine and writes its machine file.
+// `cleave calibrate`: measures this machine and writes a machine file.
 #include <unistd.h>
 
 #include <algorithm>
@@ -21,12 +21,12 @@
 namespace cleave::cli {
 namespace {
 
-/// A simulated one has nothing to measure.
+/// Whether the accelerator can be measured; a simulated one cannot.
 bool measures_accelerator(const ExecutorSetup& device) {
   return device.back_end.open && !device.back_end.simulates;
 }
 
-/// Names and memory sizes; what calibration does not measure stays as it is here.
+/// The shipped machine with the names and memory sizes of this one. Numbers that calibration does not measure stay as shipped.
 Result<Machine> machine_to_measure(const ExecutorSetup& device) {
   Result<Machine> machine = Machine::shipped(device.back_end.machine);
   if (!machine) return machine;
@@ -42,7 +42,7 @@ Result<Machine> machine_to_measure(const ExecutorSetup& device) {
   return machine;
 }
 
-/// A bar, what is measured at the moment, and how much of all is done.
+/// A bar, the fraction done, and the current measurement.
 std::string progress_text(std::string_view what, double done) {
   constexpr int kWidth = 24;
   const int filled = std::clamp(static_cast<int>(done * kWidth), 0, kWidth);
@@ -59,7 +59,7 @@ CalibrationOptions options_for(const Options& options, const ExecutorSetup& devi
   calibration.seconds_a_point = options.seconds;
   if (options.even_if_busy) calibration.least_core_share = 0;
   if (options.time_limit) calibration.most_seconds = *options.time_limit;
-  // As much as fits easily, on either side: what is read and written, and as much again of results and copies.
+  // The largest sizes that fit on both sides: operands, and as much again for results and copies.
   double memory = calibration.given.host.memory_bytes;
   if (measures_accelerator(device)) memory = std::min(memory, calibration.given.accelerators.front().memory_bytes);
   memory = std::max(memory, static_cast<double>(64 << 20));
@@ -73,7 +73,7 @@ CalibrationOptions options_for(const Options& options, const ExecutorSetup& devi
   return calibration;
 }
 
-/// That there is a folder for `file`, made if `make`.
+/// Checks that the folder of `file` exists; with `make`, creates it.
 Status folder_for(const std::string& file, bool make) {
   const std::filesystem::path folder = std::filesystem::absolute(file).parent_path();
   std::error_code failure;
@@ -168,7 +168,7 @@ int calibrate_command(const Options& options) {
   if (!device) return console.fail(device.error());
   const std::string file = options.output_file.empty() ? calibrated_machine_file(device->back_end) : options.output_file;
   if (file.empty()) return console.fail(Error{"no home folder to write the machine file to; name one with -o", {}, ErrorKind::usage});
-  // Before the measuring, which takes a while.
+  // Checked before the measurement, which takes a while.
   if (Status ready = folder_for(file, options.output_file.empty()); !ready) return console.fail(ready.error());
   Result<Machine> given = machine_to_measure(*device);
   if (!given) return console.fail(given.error());

@@ -1,4 +1,4 @@
-// `cleave check`: the diagnostics alone, compared with a lock of the plan or with those of an earlier check.
+// `cleave check`: reports the diagnostics, compared with a lock of the plan or with those of an earlier check.
 #include "graph/base/diagnostic_baseline.h"
 #include "graph/base/diagnostic_json.h"
 #include "graph/base/file.h"
@@ -11,7 +11,7 @@
 namespace cleave::cli {
 namespace {
 
-/// Writes the lock, or adds to the plan's diagnostics what differs from it.
+/// Writes the lock, or adds the differences from it to the plan's diagnostics.
 Status compare_with_lock(const Options& options, const Console& console, Plan& plan) {
   if (options.update_lock) {
     const Status written = write_file(options.lock, {lock_text(plan)});

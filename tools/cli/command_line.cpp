@@ -14,19 +14,19 @@
 namespace cleave::cli {
 namespace {
 
-/// A stream that the caller closed would lend its number to the next file that is opened, and what is printed would end up there.
+/// Opens standard streams that the caller closed: otherwise the next file opened would get such a stream's number and receive its output.
 void keep_standard_streams() {
   for (int stream = 0; stream <= 2; ++stream)
     if (::fcntl(stream, F_GETFD) < 0) (void)::open("/dev/null", O_RDONLY);
 }
 
-/// A signal that ends us leaves no unfinished file behind. What we were told to ignore (nohup) stays ignored.
+/// Removes unfinished files and ends Graphviz when a signal ends this process. Signals that the caller ignores (nohup) stay ignored.
 void clean_up_on_signals() {
   struct sigaction action = {}, before = {};
   action.sa_handler = [](int signal) {
     remove_unfinished_files();
     end_graphviz();
-    (void)::raise(signal);  // which ends us now
+    (void)::raise(signal);  // ends this process now
   };
   action.sa_flags = static_cast<int>(SA_RESETHAND | SA_NODEFER);
   for (const int signal : {SIGHUP, SIGINT, SIGTERM})
@@ -56,7 +56,8 @@ int read_and_run(int argc, char** argv, Options& options) {
   return exit->code;
 }
 
-/// What was taken until then has been given back. If even these few words find no room, they are printed from where they lie.
+/// Reports that memory ran out. All memory taken before has been released by now; if even these few words do not fit, a constant text is
+/// printed.
 int without_memory(const Options& options) {
   const auto printed = [] {
     std::fputs("error: out of memory\n", stderr);

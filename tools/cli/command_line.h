@@ -1,9 +1,9 @@
-// The command line of cleave: reads the flags, hands over to one command, and sees that what it said arrived. Nothing else is decided here.
+// The command line of cleave: parses the flags, calls one command, and checks that its output was written. Contains nothing else.
 #pragma once
 
 namespace cleave::cli {
 
-/// Does what the words say, on the process's standard streams, and gives the exit code. `argv[argc]` is null, as for main().
+/// Executes the command line on the process's standard streams, and returns the exit code. `argv[argc]` is null, as for main().
 int command_line(int argc, char** argv);
 
 }  // namespace cleave::cli

@@ -5,7 +5,7 @@
 
 namespace cleave::cli {
 
-/// Ten digits of the commit's name, with `-modified` where files differed from it; empty if it was built from an archive.
+/// Ten digits of the commit's hash, with `-modified` if files differed from it; empty if built from an archive.
 [[nodiscard]] std::string_view commit();
 
 }  // namespace cleave::cli

@@ -1,4 +1,4 @@
-// `cleave completion`: what shells need to complete the command line, and the manual page.
+// `cleave completion`: writes completion scripts for shells, and the manual page.
 #include "tools/cli/manual.h"
 #include "tools/cli/session.h"
 
@@ -11,7 +11,7 @@ std::string joined(const std::vector<std::string>& words, const char* between = 
   return text;
 }
 
-/// In single quotes of a shell.
+/// Quotes a text for a shell, in single quotes.
 std::string shell_quoted(const std::string& text) {
   std::string out = "'";
   for (const char c : text) out += c == '\'' ? "'\\''" : std::string(1, c);
@@ -24,7 +24,7 @@ std::vector<std::string> command_names(const Manual& manual) {
   return names;
 }
 
-/// All that may be typed for a flag: its names, or its name with each value that is written to it.
+/// All words for a flag: its names, or its name joined with each attached value.
 std::vector<std::string> words_of(const FlagInfo& flag) {
   std::vector<std::string> words = flag.names;
   if (!flag.attached) return words;
@@ -33,7 +33,7 @@ std::vector<std::string> words_of(const FlagInfo& flag) {
   return words;
 }
 
-/// What may be typed for the operands, where that is known.
+/// The known choices for a command's operands.
 std::vector<std::string> choices_of(const CommandInfo& command) {
   std::vector<std::string> choices;
   for (const CommandInfo::Operand& operand : command.operands)
@@ -66,7 +66,7 @@ void put_bash_case(std::string& out, const std::string& command, const FlagInfo&
   for (const std::string& name : flag.names) patterns.push_back("'" + command + " " + name + "'");
   out += "    " + joined(patterns, "|") + ") ";
   if (!flag.choices.empty()) out += "COMPREPLY=($(compgen -W '" + joined(flag.choices) + "' -- \"$current\")); ";
-  out += "return ;;\n";  // with nothing to offer, bash offers files
+  out += "return ;;\n";  // without a completion, bash offers files
 }
 
 }  // namespace
@@ -90,7 +90,7 @@ std::string bash_completion(const Manual& manual) {
 
 namespace {
 
-/// In a specification of _arguments, `[`, `]` and `:` mean something.
+/// Escapes `[`, `]` and `:`, which are special in a specification of _arguments.
 std::string zsh_text(const std::string& text) {
   std::string out;
   for (const char c : text) {

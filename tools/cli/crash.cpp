@@ -1,4 +1,5 @@
-// A signal handler may call next to nothing: it reads the graph where it lies and writes with write(2). No memory is taken.
+// The handler of fault signals. Only few functions may be called in a signal handler, so it reads the graph in place, writes with write(2)
+// and allocates no memory.
 #include "tools/cli/crash.h"
 
 #include <signal.h>
@@ -20,7 +21,7 @@ struct Fault {
 };
 constexpr Fault kFaults[] = {{SIGSEGV, "SIGSEGV"}, {SIGBUS, "SIGBUS"}, {SIGFPE, "SIGFPE"}, {SIGILL, "SIGILL"}, {SIGABRT, "SIGABRT"}};
 
-/// Text in a buffer of its own; what is too long is cut.
+/// A line of text in a fixed buffer; text that does not fit is cut.
 class Line {
  public:
   void put(std::string_view text) {
@@ -95,13 +96,13 @@ void on_fault(int signal) {
     line.end();
   }
   ::signal(signal, SIG_DFL);
-  ::raise(signal);  // comes when this returns
+  ::raise(signal);  // delivered when the handler returns
 }
 
 }  // namespace
 
 void name_crashes() {
-  // A stack of its own: the fault may be that there is no stack left.
+  // The handler has its own stack, since the fault may be a stack overflow.
   static std::array<char, 1 << 16> stack;
   stack_t other{};
   other.ss_sp = stack.data();

@@ -1,4 +1,4 @@
-// `cleave devices`: what can run a program here, and why something can not.
+// `cleave devices`: lists the devices that can run programs here, and why others cannot.
 #include <sys/utsname.h>
 
 #include <algorithm>
@@ -32,7 +32,7 @@ std::string processor_name() {
 /// A row of the list.
 struct DeviceRow {
   FoundDevice device;
-  std::optional<host::Facts> facts;  ///< of the host
+  std::optional<host::Facts> facts;  ///< for the host
   std::optional<DeviceRates> link;
 };
 

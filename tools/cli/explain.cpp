@@ -1,4 +1,4 @@
-// `cleave explain`: the plan in words or as a page, or the answer to one question about it.
+// `cleave explain`: prints the plan as text, JSON or a page, or answers one question about it.
 #include "partitioner/report/explain.h"
 
 #include "graph/base/file.h"
@@ -14,7 +14,7 @@ namespace cleave::cli {
 
 namespace {
 
-/// As text or JSON; nothing where none was asked.
+/// The answer as text or JSON; nothing if no question was asked.
 std::optional<Result<std::string>> answer_question(const Options& options, const Plan& plan) {
   const auto told = [&](const auto& report, auto... more) {
     if (!report) return Result<std::string>(report.error());

@@ -1,5 +1,5 @@
-// A layout is a search without a bound that one could tell beforehand: some pictures of 500 nodes take minutes. So it has a deadline, and a
-// picture of fewer nodes is tried when it is over.
+// The time of a layout cannot be predicted: some pictures of 500 nodes take minutes. So each layout has a deadline, after which a picture
+// with fewer nodes is tried.
 #include "tools/cli/graphviz.h"
 
 #include <signal.h>
@@ -23,7 +23,7 @@
 namespace cleave::cli {
 namespace {
 
-/// The group of the Graphviz that runs, for end_graphviz(); 0: none.
+/// The process group of the running Graphviz, for end_graphviz(); 0: none.
 std::atomic<pid_t> running{0};
 static_assert(std::atomic<pid_t>::is_always_lock_free, "the handler of a signal reads it");
 
@@ -38,7 +38,7 @@ class MemoryFile {
   }
 
   [[nodiscard]] int descriptor() const { return file_; }
-  /// Writes all of it, to be read from its begin; false: it could not.
+  /// Writes all of `text`, to be read from the start; false on failure.
   bool put(std::string_view text) const {
     while (file_ >= 0 && !text.empty()) {
       const ssize_t written = ::write(file_, text.data(), text.size());
@@ -48,7 +48,7 @@ class MemoryFile {
     }
     return file_ >= 0 && ::lseek(file_, 0, SEEK_SET) == 0;
   }
-  /// All of it, or nothing where it cannot be read.
+  /// The whole contents, or nothing if they cannot be read.
   [[nodiscard]] std::optional<std::string> get() const {
     const off_t size = file_ < 0 ? -1 : ::lseek(file_, 0, SEEK_END);
     if (size < 0) return std::nullopt;
@@ -66,7 +66,7 @@ class MemoryFile {
   int file_;
 };
 
-/// `dot -Tformat` in a group of its own, so that what it starts ends with it; nothing if it cannot be run.
+/// Starts `dot -Tformat` in its own process group, so that its children end with it; nothing if it cannot be run.
 std::optional<pid_t> start(const std::string& format, int source, int picture) {
   const std::string type = "-T" + format;
   const char* arguments[] = {"dot", type.c_str(), nullptr};
@@ -90,11 +90,11 @@ std::optional<pid_t> start(const std::string& format, int source, int picture) {
 
 enum class Layout : std::uint8_t { done, failed, missing, late };
 
-/// Waits for the process, and ends it and all it started where that takes too long.
+/// Waits for the process; after `seconds`, ends it and its children.
 Layout wait_for(pid_t child, double seconds) {
   using Clock = std::chrono::steady_clock;
   const auto deadline = Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
-  constexpr long kShortest = 1'000'000, kLongest = 20'000'000;  // nanoseconds between two looks
+  constexpr long kShortest = 1'000'000, kLongest = 20'000'000;  // nanoseconds between two polls
   int status = 0;
   bool late = false;
   for (long pause = kShortest;; pause = std::min(2 * pause, kLongest)) {
@@ -116,7 +116,7 @@ Layout lay_out(const std::string& format, const MemoryFile& source, const Memory
   const std::optional<pid_t> child = start(format, source.descriptor(), picture.descriptor());
   if (!child) return Layout::missing;
   running = *child;
-  // For the case that we are ended by what cannot be caught: it does not compute for ever.
+  // Limits the child's processor time, in case this process is killed by a signal that it cannot catch.
   const auto most = static_cast<rlim_t>(std::ceil(seconds)) + 1;
   const rlimit cpu{most, most};
   (void)::prlimit(*child, RLIMIT_CPU, &cpu, nullptr);
@@ -128,7 +128,7 @@ Layout lay_out(const std::string& format, const MemoryFile& source, const Memory
 }  // namespace
 
 Result<Drawing> draw(const Plan& plan, const planner::PictureOptions& options, const std::string& format, double seconds) {
-  constexpr std::size_t kFewer[] = {0, 60, 25, 10};  // 0: as many as suit the program
+  constexpr std::size_t kFewer[] = {0, 60, 25, 10};  // 0: the default for the program
   std::string tried;
   planner::PictureOptions detail = options;
   for (std::size_t next = 0;; ++next) {
@@ -137,7 +137,7 @@ Result<Drawing> draw(const Plan& plan, const planner::PictureOptions& options, c
       const MemoryFile input, picture;
       if (!input.put(source) || picture.descriptor() < 0)
         return Error{"cannot pass the program to Graphviz: " + std::string(std::strerror(errno)), {}, ErrorKind::machine};
-      // Less detail has less time: all together take at most twice as long.
+      // Each retry with less detail has less time, so that all together take at most twice `seconds`.
       switch (lay_out(format, input, picture, tried.empty() ? seconds : seconds / std::size(kFewer))) {
         case Layout::missing:
           return Error{"cannot run Graphviz (`dot`): install the package graphviz, or write a .dot file", {}, ErrorKind::machine};

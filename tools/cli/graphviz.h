@@ -1,4 +1,4 @@
-// Graphviz, run as a program of its own: a plan becomes a picture in memory. It has a deadline, and does not outlive it, nor us.
+// Draws a plan by running Graphviz as a child process, with a deadline. The child outlives neither the deadline nor this process.
 #pragma once
 
 #include <string>
@@ -13,14 +13,14 @@ inline constexpr double kLayoutSeconds = 30;
 
 struct Drawing {
   std::string bytes;
-  std::string remark;  ///< that it is coarser than asked for, and why; else empty
+  std::string remark;  ///< says that the picture is coarser than requested, and why; else empty
 };
 
-/// The picture of a plan as `format` (svg, png, pdf). What Graphviz does not lay out within `seconds` is drawn with fewer nodes. An Error
-/// (machine) where there is no Graphviz, or nothing can be drawn.
+/// The picture of a plan in `format` (svg, png, pdf). If Graphviz does not finish the layout within `seconds`, the picture is drawn with
+/// fewer nodes. An Error (machine) if Graphviz is missing, or no picture can be drawn.
 Result<Drawing> draw(const Plan& plan, const planner::PictureOptions& options, const std::string& format, double seconds = kLayoutSeconds);
 
-/// Ends what draw() has started. For the handler of a signal that ends the process, and safe there.
+/// Ends the Graphviz process that draw() started. For a signal handler that ends this process; async-signal-safe.
 void end_graphviz() noexcept;
 
 }  // namespace cleave::cli

@@ -1,5 +1,5 @@
-// What the command line takes, as a value: made from the definitions that parse it (options.cpp), read by what tells others of it: the
-// completions of shells and the manual page. So none of them can know another set of flags.
+// Manual: the commands and flags of the command line as a value, made from the definitions that parse them (options.cpp). Shell completions
+// and the manual page are written from it, so that they always list the same flags.
 #pragma once
 
 #include <string>
@@ -9,11 +9,11 @@ namespace cleave::cli {
 
 struct FlagInfo {
   std::vector<std::string> names;  ///< as written: "-o", "--device"
-  std::string value;               ///< what follows it, as in the help: "DEVICE"; empty: nothing does
+  std::string value;               ///< placeholder of the value, as in the help: "DEVICE"; empty: no value
   std::string description;
-  std::vector<std::string> choices;  ///< values that there are; not all, where others may be given, too
-  bool file = false;                 ///< its value is a file
-  bool attached = false;             ///< its value is written to it, as in -Wround-trip
+  std::vector<std::string> choices;  ///< possible values; not all, if others are accepted too
+  bool file = false;                 ///< the value is a file
+  bool attached = false;             ///< the value is part of the same word, as in -Wround-trip
 };
 
 struct CommandInfo {
@@ -21,25 +21,25 @@ struct CommandInfo {
   struct Operand {
     std::string name;  ///< MODEL, PROBLEM, ID
     std::string description;
-    std::vector<std::string> choices;  ///< values that there are
+    std::vector<std::string> choices;  ///< possible values
     bool file = false;
   };
-  std::vector<Operand> operands;  ///< all of them are needed
+  std::vector<Operand> operands;  ///< all are required
   std::vector<FlagInfo> flags;
 };
 
 struct Manual {
   std::string description, exit_codes;
-  std::vector<FlagInfo> flags;  ///< without a command
+  std::vector<FlagInfo> flags;  ///< flags without a command
   std::vector<CommandInfo> commands;
 };
 Manual manual();
 
-/// For bash, zsh or fish.
+/// Completion scripts for bash, zsh and fish.
 std::string bash_completion(const Manual& manual);
 std::string zsh_completion(const Manual& manual);
 std::string fish_completion(const Manual& manual);
-/// For man: cleave.1.
+/// The manual page, cleave.1.
 std::string manual_page(const Manual& manual);
 
 }  // namespace cleave::cli

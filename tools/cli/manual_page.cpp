@@ -1,11 +1,11 @@
-// The manual page, in the language of man(7).
+// Writes the manual page in the language of man(7).
 #include "graph/base/version.h"
 #include "tools/cli/manual.h"
 
 namespace cleave::cli {
 namespace {
 
-/// Text as it shall be read: `\` and `-` mean something to roff, and so do `.` and `'` at the begin of a line.
+/// Escapes text for roff: `\` and `-` are special, and so are `.` and `'` at the start of a line.
 std::string plain(const std::string& text) {
   std::string out = text.starts_with('.') || text.starts_with('\'') ? "\\&" : "";
   for (const char c : text) {
@@ -25,7 +25,7 @@ void put_flag(std::string& out, const FlagInfo& flag) {
   for (const std::string& name : flag.names) line += (line.empty() ? "" : ", ") + ("\\fB" + plain(name) + "\\fR");
   if (!flag.value.empty()) line += (flag.attached ? "" : " ") + ("\\fI" + plain(flag.value) + "\\fR");
   out += line + "\n" + plain(flag.description) + "\n";
-  if (!flag.attached) return;  // the descriptions of the others name their choices
+  if (!flag.attached) return;  // the descriptions of other flags list their choices
   out += ".br\n";
   for (const std::string& choice : flag.choices) out += (&choice == &flag.choices.front() ? "" : ", ") + plain(choice);
   out += "\n";

@@ -13,7 +13,7 @@ namespace {
 
 using models::onnx::OrtCopy;
 
-/// Transfers within the program in a run: what it is given and gives back is the same for both.
+/// Transfers within the program in one run. Inputs and outputs of the run are excluded, as they are the same for both plans.
 struct Sends {
   double count = 0, bytes = 0;
 };
@@ -31,7 +31,7 @@ std::string plural(std::size_t count, const char* one, const char* many) {
   return std::to_string(count) + " " + (count == 1 ? one : many);
 }
 
-/// How many copies a run makes, which is a guess where loops are.
+/// The number of copies in a run, rounded; an estimate if there are loops.
 std::string whole(double count) {
   return std::to_string(static_cast<std::int64_t>(std::llround(count)));
 }

@@ -1,4 +1,4 @@
-// What `explain --placement onnxruntime` says beside the plan: what ONNX Runtime would copy, and what the optimum does instead.
+// The comparison printed by `explain --placement onnxruntime`: copies that ONNX Runtime would make, and the optimal plan.
 #pragma once
 
 #include <optional>
@@ -13,8 +13,8 @@ namespace cleave::cli {
 struct OnnxRuntimeReport {
   models::onnx::OrtPlacement rule;
   std::size_t host_nodes = 0;
-  std::int64_t copied_bytes = 0;  ///< by ONNX Runtime, in a run that takes each node once
-  Plan placed;                    ///< its placement, of the program as cleave reads it: shapes are folded
+  std::int64_t copied_bytes = 0;  ///< copied by ONNX Runtime in a run that executes each node once
+  Plan placed;                    ///< the plan with ONNX Runtime's placement of the program as cleave reads it: with shapes folded
   Plan optimum;
 };
 

@@ -25,7 +25,7 @@ std::vector<std::string> policy_names() {
   return names;
 }
 
-/// `NAME=VALUE`; the name is not empty.
+/// Splits `NAME=VALUE`; the name must not be empty.
 std::pair<std::string, std::string> split_assignment(const std::string& text, const char* flag) {
   const std::size_t equals = text.find('=');
   if (equals == std::string::npos || equals == 0) throw CLI::ValidationError(flag, "expected NAME=VALUE, not `" + text + "`");
@@ -41,7 +41,7 @@ std::int64_t whole_number(const std::string& text, const char* flag, std::int64_
   throw CLI::ValidationError(flag, "`" + text + "` is not between " + std::to_string(least) + " and " + std::to_string(most));
 }
 
-/// `1,3,?`: extents separated by commas, of which some are left open; nothing at all for a scalar.
+/// Parses extents separated by commas, with `?` for open ones, as in `1,3,?`; an empty text is a scalar.
 std::vector<std::optional<std::int64_t>> extents(const std::string& text) {
   std::vector<std::optional<std::int64_t>> found;
   for (std::size_t begin = 0; !text.empty() && begin <= text.size();) {
@@ -60,7 +60,7 @@ std::string listed(const std::vector<std::string>& words, const char* last = " o
   return text;
 }
 
-/// Whether `text` is one of the words: an empty text, or what is wrong.
+/// The error message if `text` is none of the words; else an empty text.
 std::string refuse_other_words(const std::vector<std::string>& words, const std::string& text) {
   if (std::find(words.begin(), words.end(), text) != words.end()) return "";
   const std::string near = did_you_mean(text, words);
@@ -74,7 +74,7 @@ std::string version() {
   return commit().empty() ? text : text + " (commit " + std::string(commit()) + ")";
 }
 
-/// All commands and flags, each defined once: parsed by CLI11, and told to others as a Manual.
+/// Defines all commands and flags, each once: CLI11 parses them, and a Manual is made from them.
 class Definitions {
  public:
   explicit Definitions(Options& options) : options_(options) {
@@ -91,7 +91,7 @@ class Definitions {
   CLI::App app{kDescription, "cleave"};
 
  private:
-  /// What completions know of a flag beyond what CLI11 does.
+  /// Facts for completions that CLI11 does not store.
   struct Hint {
     std::vector<std::string> choices;
     bool file = false, attached = false;
@@ -104,7 +104,7 @@ class Definitions {
   CLI::Option* add_file(CLI::App& sub, const char* flag, std::string& target, const char* description, const char* type = "FILE") {
     return hint(sub.add_option(flag, target, description)->type_name(type), {{}, true});
   }
-  /// One of the words.
+  /// Adds a flag whose value is one of `words`.
   void add_choice(CLI::App& sub, const char* flag, std::string& target, std::vector<std::string> words, std::string description,
                   const char* type) {
     sub.add_option(flag, target, description.empty() ? listed(words) : description + ": " + listed(words))
@@ -115,7 +115,7 @@ class Definitions {
   static CLI::Validator one_of(const std::vector<std::string>& words) {
     return {[words](const std::string& text) { return refuse_other_words(words, text); }, ""};
   }
-  /// The flags added to `sub` from here on stand under this heading in its help.
+  /// Flags added to `sub` from here on are listed under this heading in its help.
   static void begin_group(CLI::App& sub, const char* heading) { sub.option_defaults()->group(heading); }
   void add_number(CLI::App& sub, const char* flag, std::int64_t& target, std::int64_t least, std::int64_t most, const char* description) {
     sub.add_option_function<std::string>(
@@ -131,7 +131,7 @@ class Definitions {
     };
     sub.add_option(flag, target, description)->check(CLI::Validator(positive, ""))->type_name("SECONDS");
   }
-  /// An option that may be given many times, each a NAME=VALUE.
+  /// Adds an option that may be given several times, each time as NAME=VALUE.
   template <class Take>
   void add_each(CLI::App& sub, const char* flag, const char* type, const char* description, const Take& take) {
     sub.add_option_function<std::vector<std::string>>(
@@ -185,7 +185,7 @@ class Definitions {
   std::map<const CLI::Option*, Hint> hints_;
 };
 
-/// What may follow `-W` or `-R`.
+/// The words that may follow `-W` or `-R`.
 std::vector<std::string> diagnostic_words(std::string_view letter) {
   if (letter == "R") return {"round-trip", "no-round-trip"};
   std::vector<std::string> words{"all", "extra", "error", "no-error"};
@@ -196,7 +196,7 @@ std::vector<std::string> diagnostic_words(std::string_view letter) {
   return words;
 }
 
-/// What is wrong with `-Wround-trp`, `-Wno-shape`.
+/// The error message for an unknown flag such as `-Wround-trp` or `-Wno-shape`.
 std::string no_such_flag(const std::string& letter, std::string_view word) {
   const std::optional<std::string> near = nearest_name(word, diagnostic_words(letter));
   const std::optional<DiagnosticKind> kind = parse_diagnostic_kind(word.substr(word.find('=') + 1));
@@ -287,7 +287,7 @@ void Definitions::add_plan_flags(CLI::App& sub) {
   add_onnx_flags(sub);
 }
 
-/// What developers of cleave look for.
+/// Flags for developers of cleave.
 void Definitions::add_debugging_flags(CLI::App& sub) {
   begin_group(sub, "Debugging");
   add_passes(sub, "--disable-pass", options_.disabled_passes, "leave a pass over the graph out");
@@ -332,7 +332,7 @@ void Definitions::add_run_flags(CLI::App& sub) {
        {{}, true});
 }
 
-/// Of the simulated accelerator.
+/// Flags of the simulated accelerator.
 void Definitions::add_simulation_flags(CLI::App& sub) {
   begin_group(sub, "Debugging");
   sub.add_flag("--check-memory", options_.check_memory, "simulated: find reads of unwritten bytes");
@@ -341,7 +341,7 @@ void Definitions::add_simulation_flags(CLI::App& sub) {
   sub.add_option("--inject", options_.inject, "simulated: a fault, such as kernel:3")->type_name("FAULT");
 }
 
-/// One at a time, in place of the whole plan.
+/// Flags that ask one question about the plan instead of printing it; only one may be given.
 void Definitions::add_questions(CLI::App& sub) {
   begin_group(sub, "Questions");
   std::vector<CLI::Option*> questions{sub.get_option("--html")};
@@ -412,7 +412,7 @@ void Definitions::add_commands() {
   add_plain_commands();
 }
 
-/// The commands without a model.
+/// Adds the commands without a model.
 void Definitions::add_plain_commands() {
   CLI::App* plan = command("plan", Command::plan, "Solves a bare placement problem; writes the placement as JSON.",
                            "cleave plan workload.json --format device-placement --accelerator-memory 50%");
@@ -439,7 +439,7 @@ void Definitions::add_plain_commands() {
   add_choice(*completion, "shell", options_.shell, {"bash", "zsh", "fish", "man"}, "", "SHELL");
 }
 
-// --- as a Manual ------------------------------------------------------------------------------------------------------------------
+// --- conversion to a Manual -------------------------------------------------------------------------------------------------------
 
 FlagInfo Definitions::flag_info(const CLI::Option& option) const {
   FlagInfo flag;
@@ -480,7 +480,7 @@ Manual Definitions::manual() const {
   return manual;
 }
 
-/// CLI11 puts two blank lines between the groups of a help.
+/// Removes the second of two blank lines that CLI11 writes between groups of a help text.
 std::string with_single_blank_lines(std::string text) {
   for (std::size_t at = text.find("\n\n\n"); at != std::string::npos; at = text.find("\n\n\n", at)) text.erase(at, 1);
   return text;
@@ -504,7 +504,7 @@ std::optional<Exit> parse(int argc, const char* const* argv, Options& options) {
   std::vector<std::string> words = with_help_flag({argv + 1, argv + argc});
   words = with_optional_values(std::move(words), manual);
   if (const std::optional<std::string> wrong = usage_mistake(words, manual)) return wrong_usage(*wrong);
-  std::reverse(words.begin(), words.end());  // CLI11 takes its vector back to front
+  std::reverse(words.begin(), words.end());  // CLI11 parses its vector from back to front
   try {
     definitions.app.parse(std::move(words));
   } catch (const CLI::ParseError& error) {

@@ -1,4 +1,4 @@
-// The command line as a value. The only place that knows flag spellings; what a flag means is decided where it is used.
+// Options: the parsed command line. Only options.cpp knows the spelling of flags; commands interpret the values.
 #pragma once
 
 #include <cstddef>
@@ -19,17 +19,17 @@ enum class Command { run, explain, check, apply, dot, print, plan, devices, cali
 
 struct Options {
   Command command = Command::run;
-  std::string model;  ///< or the problem file of `plan`
+  std::string model;  ///< or the problem file for `plan`
 
   std::string device = "auto";
   Policy placement = Policy::optimal;
   std::string machine;
   std::map<std::string, std::int64_t> dims;
-  // of ONNX models
+  // For ONNX models.
   std::map<std::string, std::vector<std::optional<std::int64_t>>> shapes;
   std::map<std::string, std::string> constants;  ///< as written
   std::map<std::string, std::int64_t> bounds;
-  bool onnxruntime = false;  ///< --placement onnxruntime: its rule, in place of a policy
+  bool onnxruntime = false;  ///< --placement onnxruntime: ONNX Runtime's rule replaces a policy
   std::string accelerator_ops = "cleave";
   std::vector<std::string> assume_host;
   std::vector<std::pair<std::string, std::string>> inputs;   ///< --input and --param: name, value as written
@@ -37,7 +37,7 @@ struct Options {
   bool json = false;
   DiagnosticOptions diagnostics;
   std::string diagnostics_format = "text";
-  std::int64_t diagnostic_limit = 20;  ///< warnings and remarks that are written as text; 0: all
+  std::int64_t diagnostic_limit = 20;  ///< most warnings and remarks printed as text; 0: all
   std::string color = "auto";
   bool quiet = false;
   std::int64_t seed = 0;
@@ -47,13 +47,13 @@ struct Options {
   bool time_passes = false;
 
   // explain, run --profile
-  std::int64_t top = 20;  ///< rows of a table, the costliest
-  bool all = false;       ///< rows
+  std::int64_t top = 20;  ///< most rows of a table; the costliest are shown
+  bool all = false;       ///< shows all rows
 
   // run
   std::int64_t runs = 1;
-  std::vector<std::pair<std::string, std::string>> states;  ///< --state: an input, and the output that it takes from the run before
-  std::optional<double> time_limit;                         ///< seconds, of all runs together; calibrate: of all
+  std::vector<std::pair<std::string, std::string>> states;  ///< --state: an input, and the output of the previous run that it takes
+  std::optional<double> time_limit;                         ///< seconds for all runs together; calibrate: for the whole measurement
   bool verify = false;
   bool profile = false;
   std::string profile_file;
@@ -68,7 +68,7 @@ struct Options {
   // explain
   std::string html_file;
   std::string node;                    ///< NAME or LINE[:COL]
-  std::optional<std::int64_t> advise;  ///< so many kernels
+  std::optional<std::int64_t> advise;  ///< number of kernels to advise on
   bool sensitivity = false;
   std::string diff;
 
@@ -77,15 +77,15 @@ struct Options {
   bool update_lock = false;
 
   // apply
-  std::string edit;  ///< the ID, or how it begins
+  std::string edit;  ///< the ID, or a prefix of it
 
   // calibrate
   double seconds = 0.01;
-  bool even_if_busy = false;  ///< calibrate measures whatever share of a core it gets
+  bool even_if_busy = false;  ///< calibrate: measures whatever share of a core it gets
 
   // dot, print, apply, plan, calibrate
   std::string output_file;
-  bool full = false;                   ///< dot: nothing is collapsed
+  bool full = false;                   ///< dot: no node is collapsed
   std::optional<double> layout_limit;  ///< dot: seconds
   std::string stage = "simplified";
   std::string format = "cleave";
@@ -96,10 +96,10 @@ struct Options {
   std::string shell;
 };
 
-/// How many rows of a table to show.
+/// The number of rows of a table to show.
 [[nodiscard]] std::size_t most_rows(const Options& options);
 
-/// The options, or what to print and the exit code (help and version: 0, wrong usage: 2).
+/// The text to print and the exit code instead of running a command (help and version: 0, wrong usage: 2).
 struct Exit {
   int code = 0;
   std::string text;

@@ -14,7 +14,7 @@ PagePicture picture(const Plan& plan) {
   return {drawing->bytes, drawing->remark};
 }
 
-/// What everything costs by the machine alone.
+/// The costs without a profile, by the machine alone.
 Result<CostedProblem> without_profile(const Plan& plan, const Options& options) {
   const Result<Wiring> wiring = wire(options);
   if (!wiring) return wiring.error();

@@ -1,4 +1,4 @@
-// `cleave explain --html`: the page of a plan, with its picture.
+// The page of a plan with its picture, as `cleave explain --html` writes it.
 #pragma once
 
 #include "graph/base/result.h"
@@ -7,7 +7,7 @@
 
 namespace cleave::cli {
 
-/// To the file that the options name. Without Graphviz the page says so in the picture's place.
+/// Writes the page to the file that the options name. Without Graphviz, a text on the page replaces the picture.
 Status write_page(const Plan& plan, const Options& options);
 
 }  // namespace cleave::cli

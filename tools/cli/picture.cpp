@@ -1,4 +1,4 @@
-// `cleave dot`: the partition as Graphviz source, or drawn by Graphviz.
+// `cleave dot`: writes the partition as Graphviz source, or as a picture that Graphviz draws.
 #include <cstdio>
 
 #include "graph/base/file.h"
@@ -11,7 +11,7 @@
 namespace cleave::cli {
 namespace {
 
-/// The picture replaces `path` only once it is whole.
+/// Replaces `path` only when the picture is complete.
 Status write_drawing(const Plan& plan, const Options& options, const std::string& format) {
   StatusLine status(shows_progress(options));
   if (status.on()) status.show("Graphviz lays the picture out");

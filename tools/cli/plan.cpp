@@ -1,4 +1,4 @@
-// `cleave plan`: solves a bare placement problem or a public device-placement workload.
+// `cleave plan`: solves a bare placement problem, or a workload of the public device-placement benchmark.
 #include <unistd.h>
 
 #include <cstdio>
@@ -9,7 +9,7 @@
 namespace cleave::cli {
 namespace {
 
-/// A percentage that is overwritten in place, on a terminal only.
+/// Shows the percentage read, overwritten in place; on a terminal only.
 ReadProgress progress_on_terminal() {
   if (isatty(STDERR_FILENO) == 0) return nullptr;
   return [shown = -1](double fraction) mutable {

@@ -1,4 +1,4 @@
-// `cleave print`: the program as text at a stage of compilation.
+// `cleave print`: prints the program as text at a stage of compilation.
 #include "graph/base/file.h"
 #include "graph/passes/pass_table.h"
 #include "graph/text/text.h"
@@ -21,7 +21,7 @@ int print_command(const Options& options) {
     }
     return kDone;
   };
-  // A graph that can be read again sees its data and libraries from where it lies.
+  // A saved graph refers to its data and libraries relative to its own folder.
   const auto say_graph = [&](const Graph& graph, const Diagnostics& diagnostics) {
     if (options.json || options.output_file.empty()) return say(print(graph), diagnostics);
     const Status saved = graph.save(options.output_file);

@@ -1,4 +1,4 @@
-// `cleave run`: plans and runs. What came out and what moved is said in run_report.cpp.
+// `cleave run`: plans a model and runs it. run_report.cpp writes the results and statistics.
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
@@ -29,7 +29,7 @@ Status check_outputs(const Graph& graph, const Options& options) {
   return {};
 }
 
-/// Adds what the states are in the end, which no run gives back, where they stand among the outputs.
+/// Adds the final values of states, which runs do not return, at their positions among the outputs.
 Status add_states(const Graph& graph, Executor& executor, RunResult& last) {
   std::vector<std::pair<std::string, Array>> outputs = std::exchange(last.outputs, {});
   const std::vector<GraphState> states = states_of(graph);
@@ -47,12 +47,12 @@ Status add_states(const Graph& graph, Executor& executor, RunResult& last) {
   return {};
 }
 
-/// What states are given is for the first run.
+/// Removes the initial values of states, which apply to the first run only.
 void go_on_with_states(const Graph& graph, RunOptions& run) {
   for (const GraphState& state : states_of(graph)) run.inputs.erase(graph.values[state.value].name);
 }
 
-/// What a run is given, and what it tells on its way.
+/// The options of a run: its inputs, and its callbacks.
 RunOptions run_options(const Options& options, std::map<std::string, Array> inputs, StatusLine& line, RunProgress& progress,
                        Verified& verified) {
   RunOptions run;
@@ -70,7 +70,7 @@ RunOptions run_options(const Options& options, std::map<std::string, Array> inpu
   return run;
 }
 
-/// Runs, and writes the timeline to `file`, if there is one, on the way: of a run that fails up to there, if it came to its first step.
+/// Runs, and writes the timeline to `file` if it is named. The timeline of a failed run ends at the failure, if its first step was reached.
 Result<RunResult> run_traced(Executor& executor, const RunOptions& options, const std::string& file, const Plan& plan, bool simulated) {
   if (file.empty()) return executor.run(options);
   Result<ChromeTrace> trace = ChromeTrace::create(file, *plan.graph);
@@ -124,7 +124,7 @@ int run_command(const Options& options) {
     ProgressWatch watch(line, progress, options.runs, !options.verify);
     for (std::int64_t i = 0; i < options.runs; ++i) {
       watch.begin_run(i);
-      // The limit of the prediction is said with what the last run did, which takes a timeline.
+      // The check of the prediction reports the last run in detail, which requires its timeline.
       run.timeline = options.profile || (i + 1 == options.runs && plan->graph->limits.prediction_error);
       auto result = run_traced(**executor, run, options.trace, *plan, wiring->executor.back_end.simulates);
       if (!result) {
@@ -145,7 +145,7 @@ int run_command(const Options& options) {
   limit.reset();
   if (options.verify) report.add(verified);
   const Diagnostics exceeded = report.check_prediction();
-  console.report(exceeded);  // in front of the account, which comes last
+  console.report(exceeded);  // before the line of Console::account, which comes last
   const Status delivered = report.deliver(console);
   if (!delivered) return console.fail(delivered.error());
   return exceeded.has_errors() ? exit_code(exceeded) : kDone;

@@ -20,9 +20,9 @@ namespace cleave::cli {
 namespace {
 
 constexpr std::int64_t kMostJsonElements = 10'000;
-constexpr std::size_t kMostProfiles = 128;  ///< of single runs, until they are merged
+constexpr std::size_t kMostProfiles = 128;  ///< profiles of single runs that are kept before they are merged
 
-/// The shortest, the median and the longest of several runs.
+/// The minimum, median and maximum over several runs.
 struct Spread {
   double min = 0, median = 0, max = 0;
 };
@@ -59,7 +59,7 @@ std::string samples_text(double seconds, const SampleSummary& samples) {
   return samples.preempted == 0 ? text : text + "; " + std::to_string(samples.preempted) + " more" + preempted.substr(preempted.find(' '));
 }
 
-/// What was observed of a node; empty: nothing.
+/// The observed time of a node; empty if there is none.
 std::string observed_text(const Graph& graph, NodeId id, const Profile& profile, const ProfileKeys& keys) {
   const Node& node = graph.nodes[id];
   const std::optional<double> expected = keys.find(profile.expected, node.location);
@@ -75,7 +75,7 @@ std::string observed_text(const Graph& graph, NodeId id, const Profile& profile,
   return samples_text(*seconds, samples) + ", `" + escape_controls_one_line(graph.display_name(id)) + "`";
 }
 
-/// A line a place in the program, in its order.
+/// One line for each location in the program, in program order.
 std::string profile_text(const Graph& graph, const Profile& profile) {
   std::vector<std::pair<std::string, std::string>> lines;
   std::set<std::string> seen;
@@ -131,7 +131,7 @@ void RunReport::add(RunResult result) {
 
 const Diagnostics& RunReport::check_prediction() {
   const bool simulated = last_->simulated_seconds > 0;
-  if (options_.verify && !simulated) return exceeded_;  // everything was computed twice
+  if (options_.verify && !simulated) return exceeded_;  // every value was computed twice
   std::vector<double> seconds = simulated ? simulated_seconds_ : seconds_;
   if (!simulated && seconds.size() > 1) seconds.erase(seconds.begin());
   exceeded_ = runtime::check_prediction(plan_, spread(seconds).median, last_->timeline, seconds.size());
@@ -216,7 +216,7 @@ std::string RunReport::json() const {
   return text;
 }
 
-/// The outputs that did not go into files, and the profile.
+/// Prints the outputs that were not written to files, and the profile.
 void RunReport::print(const Console& console) const {
   std::set<std::string> in_files;
   for (const auto& [name, file] : options_.outputs) in_files.insert(name);

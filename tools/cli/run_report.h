@@ -1,4 +1,4 @@
-// What follows a successful run: files, outputs, one line of summary; with --json the document of docs/guide/running.md.
+// Output after a successful run: files, outputs, one line of summary; with --json the document of docs/guide/running.md.
 #pragma once
 
 #include <mutex>
@@ -13,16 +13,16 @@
 
 namespace cleave::cli {
 
-/// What --verify compared: counted as it goes, and on a terminal shown, as large nodes take minutes.
+/// Counts the executions that --verify compared, and shows them on a terminal, since large nodes take minutes.
 class Verified {
  public:
-  /// A node before it is checked; from any of the executor's threads.
+  /// Counts a node before it is checked; may be called from any of the executor's threads.
   void tell(std::string_view name, double operations, StatusLine& line);
 
   std::int64_t executions = 0;
 
  private:
-  std::mutex mutex_;  // host and accelerator are verified at once
+  std::mutex mutex_;  // host and accelerator verify concurrently
   std::chrono::steady_clock::time_point shown_;
 };
 
@@ -30,11 +30,11 @@ class RunReport {
  public:
   RunReport(const Plan& plan, const Options& options, std::string device);
 
-  /// One run's result; outputs are those of the last.
+  /// Adds the result of one run; the outputs of the last one are reported.
   void add(RunResult result);
   void add(const Verified& verified) { verified_ = &verified; }
-  /// What the limit `prediction_error` of the program finds: errors that the document of --json has, too. Of several runs the median
-  /// counts; on a real clock without the first, which readies memory.
+  /// Checks the program's limit `prediction_error`; its errors are also part of the --json document. Of several runs, the median is
+  /// compared; on a real clock without the first run, which warms up memory.
   const Diagnostics& check_prediction();
   [[nodiscard]] Status deliver(const Console& console) const;
 
@@ -49,9 +49,9 @@ class RunReport {
   const Options& options_;
   std::string device_;
   std::optional<RunResult> last_;
-  std::vector<double> seconds_, simulated_seconds_;  ///< of each run
-  Diagnostics exceeded_;                             ///< after check_prediction()
-  std::vector<Profile> observed_;                    ///< of each run, or of several in one
+  std::vector<double> seconds_, simulated_seconds_;  ///< one for each run
+  Diagnostics exceeded_;                             ///< set by check_prediction()
+  std::vector<Profile> observed_;                    ///< one for each run, or merged from several
   const Verified* verified_ = nullptr;
 };
 

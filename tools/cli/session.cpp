@@ -59,7 +59,7 @@ Diagnostics as_diagnostics(const Error& error) {
   return diagnostics;
 }
 
-/// Where libraries of host functions are looked for beside the model's own folder: the lib folder of the build or installation.
+/// Folders that are searched for libraries of host functions, besides the model's own: the lib folder of the build or installation.
 std::vector<std::string> library_folders() {
   std::error_code failure;
   const auto program = std::filesystem::read_symlink("/proc/self/exe", failure);
@@ -70,7 +70,7 @@ std::vector<std::string> library_folders() {
   return folders;
 }
 
-/// The seed of `random` or `random:SEED`.
+/// The seed in `random` or `random:SEED`.
 std::optional<std::uint64_t> random_seed(std::string_view schedule) {
   if (schedule == "random") return 0;
   if (!schedule.starts_with("random:")) return std::nullopt;
@@ -101,7 +101,7 @@ Status read_executor_flags(const Options& options, ExecutorOptions& result) {
   return {};
 }
 
-/// What means something to one kind of device only is a mistake elsewhere.
+/// Rejects flags that only the simulated accelerator has, on other devices.
 Status check_simulated_only(const Options& options, const ExecutorSetup& setup) {
   if (setup.back_end.simulates) return {};
   const std::pair<const char*, bool> flags[] = {
@@ -115,7 +115,7 @@ Status check_simulated_only(const Options& options, const ExecutorSetup& setup) 
   return {};
 }
 
-/// The first flag given that means something to ONNX models alone.
+/// The first given flag that applies to ONNX models only.
 const char* onnx_flag(const Options& options) {
   if (!options.shapes.empty()) return "--shape";
   if (!options.constants.empty()) return "--constant";
@@ -125,7 +125,7 @@ const char* onnx_flag(const Options& options) {
   return options.accelerator_ops == "cleave" ? nullptr : "--accelerator-ops";
 }
 
-/// A line a step, with its share.
+/// One line for each step, with its share of the total.
 std::string times_text(const std::vector<StepTime>& times) {
   double sum = 0;
   for (const StepTime& time : times) sum += time.seconds;
@@ -202,7 +202,7 @@ void Console::aside(std::string_view text) const {
 
 void Console::report(const Diagnostics& diagnostics, const std::vector<Fix>& fixes) const {
   if (options_.json) return;  // they are part of the document
-  Diagnostics shown;          // SARIF has what was allowed, too, as suppressed
+  Diagnostics shown;          // SARIF includes allowed diagnostics too, as suppressed
   for (const Diagnostic& diagnostic : diagnostics)
     if (diagnostic.severity == Severity::error || (!options_.quiet && (sarif() || diagnostic.severity != Severity::allowed)))
       shown.add(diagnostic);
@@ -254,7 +254,8 @@ int Console::fail(const Diagnostics& diagnostics) const {
 
 namespace {
 
-/// A profile takes the place of a profile and of nothing else: its file may have been meant as a model.
+/// Checks that `file` may be overwritten: only an existing profile may be, since any other file may have been named by mistake, such as the
+/// model.
 Status check_profile_file(const std::string& file) {
   std::error_code unknown;
   const bool held = !file.empty() && std::filesystem::is_regular_file(file, unknown) && std::filesystem::file_size(file, unknown) > 0;
@@ -381,7 +382,7 @@ std::optional<Plan> load_and_plan(const Options& options, const Console& console
   auto plan = make_plan(graph, options);
   if (!plan) return failed(plan.error());
   code = plan->ok() ? kDone : exit_code(plan->diagnostics);
-  if (code == kMachineError) return failed(plan->diagnostics);  // there is nothing to show
+  if (code == kMachineError) return failed(plan->diagnostics);  // there is no plan to show
   return *std::move(plan);
 }
 

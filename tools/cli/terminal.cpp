@@ -21,7 +21,7 @@ std::size_t columns() {
   return ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
 }
 
-/// "1 h 4 min", "3 min 20 s", "12 s".
+/// Formats a duration: "1 h 4 min", "3 min 20 s", "12 s".
 std::string duration(double seconds) {
   const auto whole = static_cast<std::int64_t>(std::llround(std::min(seconds, 1e15)));
   const auto two = [](std::int64_t large, const char* unit, std::int64_t small, const char* small_unit) {
@@ -49,7 +49,7 @@ void StatusLine::show(std::string_view text) {
   if (!on_) return;
   const std::lock_guard lock(mutex_);
   std::string line = escape_controls_one_line(text);
-  std::size_t end = 0;  // a line that wraps could not be overwritten
+  std::size_t end = 0;  // cut to the terminal's width: a wrapped line could not be overwritten
   for (std::size_t shown = 0, most = columns() - 1; shown < most && end < line.size(); ++shown) end += utf8_piece(line, end).length;
   line.resize(end);
   std::fputs(("\r" + line + "\033[K").c_str(), stderr);
@@ -86,7 +86,7 @@ std::string ProgressText::at(Clock::time_point now, const std::optional<RunProgr
 ProgressWatch::ProgressWatch(StatusLine& line, const RunProgress& progress, std::int64_t runs, bool on)
     : line_(line), progress_(progress), runs_(runs) {
   if (!line_.on() || !on) return;
-  if (Result<Thread> started = Thread::start([this] { watch(); }); started) thread_ = *std::move(started);  // without it nothing is shown
+  if (Result<Thread> started = Thread::start([this] { watch(); }); started) thread_ = *std::move(started);  // else nothing is shown
 }
 
 void ProgressWatch::end() {
@@ -100,7 +100,7 @@ void ProgressWatch::end() {
 }
 
 void ProgressWatch::watch() {
-  // Without memory nothing is shown, and the run goes on.
+  // If memory runs out, progress ends but the run continues.
   (void)detail::guard_memory([this] {
     show();
     return Status();
@@ -113,7 +113,7 @@ void ProgressWatch::show() {
   for (auto pause = kSilence / 2; !over_.wait_for(lock, pause, [&] { return done_; }); pause = kBetween) {
     const auto now = ProgressText::Clock::now();
     const std::int64_t run = run_.load(std::memory_order_relaxed) + 1;
-    const std::string shown = text.at(now, progress_.step());  // also while silent: the rate is counted from the first look on
+    const std::string shown = text.at(now, progress_.step());  // also before it is shown: the rate counts from the first poll
     const std::string prefix = runs_ > 1 ? "run " + std::to_string(run) + " of " + std::to_string(runs_) + ", " : "";
     if (now - text.start() >= kSilence) line_.show(prefix + shown);
   }

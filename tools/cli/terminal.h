@@ -1,5 +1,5 @@
-// What is shown on a terminal while something takes long, and gone afterwards: one line at the bottom, overwritten in place. In a pipe, and
-// with --quiet or --json, nothing at all.
+// Progress on a terminal during long operations: one line at the bottom, overwritten in place and cleared afterwards. Shows nothing in a
+// pipe, or with --quiet or --json.
 #pragma once
 
 #include <atomic>
@@ -16,7 +16,7 @@
 
 namespace cleave::cli {
 
-/// Whether anything may be shown: standard error is a terminal.
+/// Whether progress may be shown: standard error is a terminal.
 bool shows_progress(const Options& options);
 
 class StatusLine {
@@ -28,7 +28,7 @@ class StatusLine {
 
   [[nodiscard]] bool on() const { return on_; }
   void show(std::string_view text);
-  /// Before anything else is printed.
+  /// Must be called before other output.
   void clear();
 
  private:
@@ -37,7 +37,7 @@ class StatusLine {
   bool shown_ = false;
 };
 
-/// Step, rate and time left, as text.
+/// Formats the current step, the rate and the time left.
 class ProgressText {
  public:
   using Clock = std::chrono::steady_clock;
@@ -47,19 +47,19 @@ class ProgressText {
 
  private:
   Clock::time_point start_;
-  std::optional<RunProgress::Step> first_;  ///< from where the rate is counted
+  std::optional<RunProgress::Step> first_;  ///< the step from which the rate is computed
   Clock::time_point first_at_;
 };
 
-/// While it lives, looks at runs now and then from a thread of its own, and shows how far they are once that takes longer than a second.
+/// During its lifetime, a thread polls the progress of runs and shows it once a run takes longer than a second.
 class ProgressWatch {
  public:
-  /// Of `runs` runs; unless `on`, somebody else has the line.
+  /// `runs`: number of runs; `on`: false if another part of the program uses the line.
   ProgressWatch(StatusLine& line, const RunProgress& progress, std::int64_t runs, bool on);
   ~ProgressWatch() { end(); }
 
   void begin_run(std::int64_t number) { run_.store(number, std::memory_order_relaxed); }
-  /// Looks no more, and leaves nothing on the terminal.
+  /// Stops polling and clears the line.
   void end();
 
  private:

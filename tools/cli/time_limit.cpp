@@ -12,9 +12,9 @@
 namespace cleave::cli {
 namespace {
 
-constexpr double kGrace = 1;        ///< seconds for the run to end once it was told to
-constexpr double kLongest = 1e9;    ///< seconds; no clock counts as far as a double
-constexpr double kNextTry = 0.001;  ///< seconds, between two runs
+constexpr double kGrace = 1;        ///< seconds that the run has to stop after it was told to
+constexpr double kLongest = 1e9;    ///< seconds; no clock counts up to the largest double
+constexpr double kNextTry = 0.001;  ///< seconds between attempts to stop, in case no run is active
 
 }  // namespace
 

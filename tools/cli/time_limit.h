@@ -1,5 +1,5 @@
-// TimeLimit: `run --time-limit SECONDS`. Ends the run under way when the time is over; where that does not help, as a host function does
-// not come back, ends the process and says where it was.
+// TimeLimit: `run --time-limit SECONDS`. It stops the current run when the time is over. If the run does not stop, because a host function
+// does not return, it ends the process and reports where the run was.
 #pragma once
 
 #include <condition_variable>
@@ -15,24 +15,24 @@ namespace cleave::cli {
 
 class TimeLimit {
  public:
-  /// Counts from now on. What it is given outlives it. An Error where the system gives no thread.
+  /// Starts the clock. The arguments must outlive the TimeLimit. An Error if the system provides no thread.
   static Result<std::unique_ptr<TimeLimit>> start(double seconds, runtime::Executor& executor, const Graph& graph, const Console& console);
   TimeLimit(const TimeLimit&) = delete;
   TimeLimit& operator=(const TimeLimit&) = delete;
-  /// All is done in time, or was ended.
+  /// Cancels the limit; the runs have finished or were stopped.
   ~TimeLimit();
-  /// Ends the process with `code` if the time is over: what a library still computes is not waited for.
+  /// Ends the process with `code` if the time is over, without waiting for libraries that still compute.
   void leave_if_over(int code);
 
  private:
   TimeLimit(double seconds, runtime::Executor& executor, const Graph& graph, const Console& console)
       : seconds_(seconds), executor_(executor), graph_(graph), console_(console) {}
   void watch();
-  /// Says that the run did not end when it was told to; gives the exit code.
+  /// Reports that the run did not stop when told to; returns the exit code.
   [[nodiscard]] int give_up() const;
-  /// True if all was done before so many seconds are over.
+  /// Whether the TimeLimit was cancelled within `seconds`.
   bool done_in(double seconds);
-  /// Says at which node, if the host computes one.
+  /// The error message, with the node that the host is computing, if any.
   [[nodiscard]] Error over(const std::string& more) const;
 
   const double seconds_;
@@ -42,7 +42,7 @@ class TimeLimit {
   std::mutex mutex_;
   std::condition_variable changed_;
   bool done_ = false, over_ = false;
-  Thread thread_;  ///< last: it uses the above
+  Thread thread_;  ///< last member, as it uses the others
 };
 
 }  // namespace cleave::cli

@@ -25,7 +25,7 @@ void write_element(JsonWriter& json, T value) {
   }
 }
 
-/// The list of dimension `depth` from element `offset` on. Recursion is bounded by the rank, which type rules bound.
+/// Writes the list of dimension `depth` from element `offset` on. The recursion is as deep as the rank, which type rules bound.
 template <class T>
 void write_nested(JsonWriter& json, const T* data, const Shape& shape, const std::vector<std::int64_t>& strides, std::size_t depth,
                   std::int64_t offset) {

@@ -22,7 +22,7 @@ bool names_model(const std::string& word) {
   return word.ends_with(".yaml") || word.ends_with(".yml") || word.ends_with(".onnx") || word.ends_with(".graph");
 }
 
-/// Where the command stands: the first word that is no flag.
+/// The index of the command: the first word that is no flag.
 std::size_t command_position(const Words& words) {
   return static_cast<std::size_t>(std::find_if_not(words.begin(), words.end(), is_flag) - words.begin());
 }
@@ -33,7 +33,7 @@ const CommandInfo* find_command(const Manual& manual, const std::string& name) {
   return found == manual.commands.end() ? nullptr : &*found;
 }
 
-/// The flag that `word` gives, with or without a value written to it; null if there is none.
+/// The flag that `word` names, with or without an attached value; null if unknown.
 const FlagInfo* find_flag(const std::vector<FlagInfo>& flags, const std::string& word) {
   const bool is_long = word.starts_with("--");
   const std::string name = is_long ? word.substr(0, word.find('=')) : word.substr(0, 2);
@@ -43,13 +43,13 @@ const FlagInfo* find_flag(const std::vector<FlagInfo>& flags, const std::string&
   return found == flags.end() ? nullptr : &*found;
 }
 
-/// Whether the value of `flag` is the word behind it, by what the flag alone says.
+/// Whether the next word is the value of `flag`, as far as the flag alone tells.
 bool takes_next_word(const FlagInfo& flag, const std::string& word) {
   if (flag.value.empty() || is_optional_value(flag)) return false;
   return word.starts_with("--") ? word.find('=') == std::string::npos : word.size() == 2;
 }
 
-/// Where the operands of a command stand among the words: neither flags nor values that belong to them, nor the command itself.
+/// The indices of a command's operands: words that are neither flags nor values of flags, nor the command itself.
 std::vector<std::size_t> operands(const Words& words, const CommandInfo& command, std::size_t after) {
   std::vector<std::size_t> found;
   bool flags_ended = false;
@@ -65,8 +65,8 @@ std::vector<std::size_t> operands(const Words& words, const CommandInfo& command
   return found;
 }
 
-/// Whether `word` behind a flag whose value may be left out is its value. A model is one only where another operand is there:
-/// `run --profile model.yaml` must not take the model for the file, `run model.yaml --profile seen.yaml` must.
+/// Whether `word` is the value of the preceding flag, whose value is optional. A word that names a model is a value only if there is
+/// another operand: `run --profile model.yaml` must not take the model for the file, `run model.yaml --profile seen.yaml` must.
 bool is_value_of(const FlagInfo& flag, const std::string& word, bool other_operand) {
   if (flag.value == "[N]")
     return !word.empty() && std::all_of(word.begin(), word.end(), [](unsigned char c) { return std::isdigit(c) != 0; });
@@ -88,7 +88,7 @@ std::string unknown_command(const std::string& word, const Manual& manual) {
   return "there is no command `" + word + "`" + (near.empty() ? "; there are " + all : near);
 }
 
-/// The commands that have a flag which the one given does not.
+/// The commands that have a flag which the given command lacks.
 std::string commands_with(const std::string& name, const Manual& manual) {
   std::string text;
   for (const CommandInfo& command : manual.commands)
@@ -127,7 +127,7 @@ bool asks_for_help(const Words& words) {
   return std::any_of(words.begin(), words.end(), [](const std::string& word) { return word == "--help" || word == "-h"; });
 }
 
-/// The first unknown flag among `words[begin, end)`.
+/// The mistake in the first unknown flag among `words[begin, end)`.
 std::optional<std::string> flag_mistake(const Words& words, std::size_t begin, std::size_t end, const CommandInfo* command,
                                         const Manual& manual) {
   const std::vector<FlagInfo>& flags = command ? command->flags : manual.flags;

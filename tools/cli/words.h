@@ -1,5 +1,5 @@
-// The words of a command line, read by the Manual before CLI11 reads them: mistakes in commands, flags and operands are told here with the
-// nearest word that there is. Knows no meaning of a flag.
+// Checks the words of a command line against the Manual before CLI11 parses them: reports mistakes in commands, flags and operands with the
+// nearest known word. Does not interpret flags.
 #pragma once
 
 #include <optional>
@@ -13,14 +13,14 @@ namespace cleave::cli {
 /// "; `cleave run --help` lists them".
 [[nodiscard]] std::string see_help(const std::string& command, const char* what);
 
-/// What is wrong with the words behind `cleave`: an unknown command or flag, an operand too many or too few. Nothing if that is all fine;
-/// values of flags are not looked at.
+/// The first mistake in the words behind `cleave`: an unknown command or flag, too many or too few operands; nothing if there is none.
+/// Values of flags are not checked.
 [[nodiscard]] std::optional<std::string> usage_mistake(const std::vector<std::string>& words, const Manual& manual);
 
-/// `help` becomes `--help`, `help COMMAND` becomes `COMMAND --help`, and no word at all `--help`.
+/// Replaces `help` by `--help`, `help COMMAND` by `COMMAND --help`, and an empty command line by `--help`.
 [[nodiscard]] std::vector<std::string> with_help_flag(std::vector<std::string> words);
 
-/// Writes to each flag whose value may be left out the value it has (`--profile=seen.json`): CLI11 takes the next word for it otherwise.
+/// Joins each flag with an optional value to its value (`--profile=seen.json`), since CLI11 would otherwise always take the next word.
 [[nodiscard]] std::vector<std::string> with_optional_values(std::vector<std::string> words, const Manual& manual);
 
 }  // namespace cleave::cli

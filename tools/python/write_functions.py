@@ -55,7 +55,7 @@ class Parameter:
 
 
 class Function:
-    """What is to be written of one entry of the vocabulary."""
+    """One function to write, for an entry of the vocabulary."""
 
     def __init__(self, entry):
         self.name, self.signature, self.summary = entry["name"], entry["signature"], entry["summary"]

@@ -1,5 +1,5 @@
-"""A case: one computation, said four times: as a cleave model, for NumPy, for PyTorch and for ONNX Runtime. Knows how to become the files
-and functions that each side runs, not how they are run."""
+"""A case: one computation, written four times: as a cleave model, for NumPy, for PyTorch and for ONNX Runtime. It makes the files and
+functions that each side runs, but does not run them."""
 import dataclasses
 import inspect
 import typing
@@ -12,9 +12,9 @@ CLEAVE_TYPES = {"float32": "f32", "float64": "f64", "int32": "i32", "int64": "i6
 
 @dataclasses.dataclass
 class Target:
-    """What the issue asks of a row. A ratio is a peer's time over cleave's: 1 is as fast as it, above is faster."""
+    """The targets for a row. A ratio is a peer's time over cleave's: at 1 cleave is as fast, above 1 it is faster."""
     best: float = 0  # the fastest peer
-    roof: float = 0  # what the machine allows
+    roof: float = 0  # the machine's limit
     numpy: float = 0
     compiled: float = 0  # torch.compile
     threads: float = 0  # two threads over one
@@ -23,24 +23,24 @@ class Target:
 @dataclasses.dataclass
 class Case:
     name: str
-    inputs: typing.Callable  # gives name: array; made when the case's turn comes
+    inputs: typing.Callable  # returns name: array; called when the case is measured
     program: str  # statements of a cleave model, a line each
     numpy: typing.Callable
     target: Target
     torch: typing.Callable = None
-    onnx: str = ""  # the body of a graph in ONNX's text form; empty: has no such operation
+    onnx: str = ""  # the body of a graph in ONNX's text form; empty: ONNX has no such operation
     output: str = "y"
-    shape: tuple = ()  # of the output, where it is not that of the first input and functions write into `out`
+    shape: tuple = ()  # of the output, if it is not that of the first input and functions write into `out`
     constants: tuple = ()  # inputs that are known before the run, as weights are
     compiled: bool = False  # torch.compile takes part
-    multiply_adds: int = 0  # in the roof: so many on one core ...
+    multiply_adds: int = 0  # the roof: this number of them on one core ...
     copied: str = ""  # ... or one copy of this input
     tolerance: float = 1e-5  # of the largest element
     is_program: bool = False
 
 
 def cleave_model(case, arrays, folder):
-    """Writes the model and its data, and gives the model's path."""
+    """Writes the model and its data, and returns the model's path."""
     def declare(name):
         array = arrays[name]
         numpy.save(folder / f"{name}.npy", array)
@@ -75,7 +75,7 @@ def onnx_model(case, arrays, result):
 
 
 def place_for_result(case, function, arrays):
-    """{"out": array} for a function that writes its result where it is told, into memory that is there already."""
+    """{"out": array} for a function that writes its result into a given array, which is allocated already."""
     if "out" not in inspect.signature(function).parameters:
         return {}
     first = next(iter(arrays.values()))

@@ -1,6 +1,6 @@
-"""Who is measured: cleave, NumPy, PyTorch and ONNX Runtime, each made ready for one case. `result` is what it computes, `batch(n)` the
-seconds of n runs. Inputs lie ready in memory; results go where they went before wherever the interface allows it, so that nobody pays for
-new pages."""
+"""The contenders: cleave, NumPy, PyTorch and ONNX Runtime, each prepared for one case. `result` is the computed value, `batch(n)` the
+seconds of n runs. Inputs are in memory; results are written to the same memory in each run where the interface allows it, so that no run
+pays for new pages."""
 import json
 import subprocess
 import time
@@ -11,10 +11,10 @@ from peers import case as cases
 
 
 class Failed(Exception):
-    """What a contender says when it cannot run a case."""
+    """The reason why a contender cannot run a case."""
 
 
-# Which clock measures, for all: of the wall, or of the processor, which runs only while the process does.
+# The clock for all measurements: wall time, or processor time, which advances only while the process runs.
 CLOCKS = {"wall": time.perf_counter, "cpu": time.process_time}
 clock = "wall"
 
@@ -142,7 +142,7 @@ class Cleave:
 
 
 class Registers:
-    """The roof over matrix products: as many multiply-adds in registers, on each of the cores."""
+    """The roof for matrix products: the same number of multiply-adds in registers, on each of the cores."""
     name = "roof"
 
     def __init__(self, build, multiply_adds, threads):
@@ -157,7 +157,7 @@ class Registers:
 
 
 class Copy:
-    """The roof over what reads and writes memory once."""
+    """The roof for cases that read and write memory once."""
     name = "roof"
 
     def __init__(self, array):

@@ -1,4 +1,4 @@
-"""What the measuring scripts stand on: a virtual environment with the peers, and a build of cleave. Each is made where it is missing."""
+"""The environment of the measuring scripts: a virtual environment with the peers, and a build of cleave. Each is made if missing."""
 import importlib.util
 import os
 import pathlib
@@ -20,7 +20,7 @@ def pinned(names):
 
 
 def enter(cache, names):
-    """Goes on in an interpreter that has the packages `names`: this one, or that of the environment in `cache`, made or completed now."""
+    """Continues in an interpreter that has the packages `names`: this one, or that of the environment in `cache`, made or completed now."""
     if all(importlib.util.find_spec(name) for name in names):
         return
     folder = cache / "venv"
@@ -41,7 +41,7 @@ def enter(cache, names):
 
 
 def build(folder):
-    """Builds what is measured in `folder`, optimised, as tools/benchmark does."""
+    """Builds the measured programs in `folder`, optimised, as tools/benchmark does."""
     if not (folder / "CMakeCache.txt").exists():
         subprocess.run([str(ROOT / "tools" / "install-packages"), "build", "bench"], check=True)
     subprocess.run(["cmake", "-S", str(ROOT), "-B", str(folder), "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release", "-DCLEAVE_BUILD_BENCHMARKS=ON"],
@@ -50,6 +50,6 @@ def build(folder):
 
 
 def commit():
-    """The commit that is measured, with a + where files differ from it."""
+    """The commit that is measured, with a + if files differ from it."""
     found = subprocess.run(["git", "-C", str(ROOT), "describe", "--always", "--dirty=+", "--exclude=*"], capture_output=True, text=True)
     return found.stdout.strip() or "unknown"

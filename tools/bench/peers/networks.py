@@ -1,5 +1,5 @@
 """The cases that are convolutional networks for images, with random weights: ResNet-50 and MobileNetV3-Large as torchvision defines them for
-inference, each normalization folded into the convolution before it. A network is recorded once and said for everyone."""
+inference, each normalization folded into the convolution before it. A network is recorded once and written in all languages."""
 import numpy as np
 
 from peers.case import Case, Target
@@ -9,7 +9,7 @@ TARGET = Target(best=1)
 
 
 class Network:
-    """What a network does to `x`, as statements of all languages. Methods take and give names of values."""
+    """The operations of a network on `x`, as statements in all languages. Methods take and return names of values."""
 
     def __init__(self):
         self.weights, self.model, self.onnx, self.steps = {}, [], [], []

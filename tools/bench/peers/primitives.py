@@ -219,7 +219,7 @@ def rows():
 
 
 def short_rows():
-    """Many rows of a few elements: what each row costs beside its elements shows here."""
+    """Many rows of a few elements: shows the overhead of each row."""
     target, tall = Target(best=0.9), 16384
     axes = "axes = Constant <value_ints = [1]> () "
     yield Case("sum 16384x32, axis 1", lambda: {"x": numbers(tall, 32, low=0)}, "- y: sum(x, axis=1)", lambda x: x.sum(axis=1), target,

@@ -1,4 +1,4 @@
-"""An LSTM over a sequence: what a loop costs beside its products."""
+"""An LSTM over a sequence: shows the overhead of a loop beside its products."""
 import numpy as np
 
 from peers.case import Case, Target
@@ -32,7 +32,7 @@ def lstm_torch():
     kept = {}
 
     def turned(name, array):
-        """In PyTorch's order of gates: input, forget, cell, output. Once, as weights are."""
+        """In PyTorch's order of gates: input, forget, cell, output. Converted once and kept, since weights are constant."""
         if name not in kept:
             i, o, f, c = array.reshape(4, STATE, -1)
             kept[name] = torch.cat([i, f, c, o]).squeeze(-1).contiguous()

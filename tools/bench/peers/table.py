@@ -1,4 +1,4 @@
-"""What was measured, as a table: medians, how cleave stands against the others, and whether that is what was asked for."""
+"""The table of measurements: medians, ratios of the peers to cleave, and whether they reach their targets."""
 import math
 import statistics
 
@@ -6,13 +6,13 @@ PEERS = {"numpy": "NumPy", "torch": "PyTorch", "compiled": "torch.compile", "onn
 
 
 def best_peer(row):
-    """The fastest of those whose result is right."""
+    """The fastest peer whose result is right."""
     return min((name for name in PEERS if name in row["seconds"] and name not in row["errors"]), key=row["seconds"].get, default=None)
 
 
 def ratio(row, name):
-    """How many times as long as cleave it takes: round by round, since what disturbs one round disturbs both. One that did not race has
-    one time."""
+    """The peer's time over cleave's: the median of the rounds' ratios, since a disturbance of a round affects both. A peer that was timed
+    only once has one ratio."""
     theirs, ours = row["rounds"][name], row["rounds"]["cleave"]
     if len(theirs) != len(ours):
         return row["seconds"][name] / row["seconds"]["cleave"]
@@ -30,7 +30,7 @@ def by_shortest(row):
 
 
 def judge(row, target):
-    """[(what, is, should at least be)] for what is asked of the row and could be measured."""
+    """[(name, value, least value)] for the targets of the row that could be measured."""
     if "cleave" not in row["seconds"] or "cleave" in row["errors"]:
         return []
     asked = [("best peer", best_peer(row), target.best), ("roof", "roof", target.roof), ("NumPy", "numpy", target.numpy),

@@ -1,5 +1,5 @@
-"""Measures cases on so many threads, in one process that was started with as many cores: every contender in turn, again and again, so that
-what else the machine does meets them all alike. Prints a line of JSON a case."""
+"""Measures cases on a number of threads, in one process that was started with as many cores: all contenders in turn, repeatedly, so that
+other work on the machine affects them alike. Prints one line of JSON for each case."""
 import json
 import os
 import pathlib
@@ -30,7 +30,7 @@ def all_cases():
 
 
 def settle(most=0.5):
-    """Waits until no thread of this process looks out for work any more, which would take the core of whoever comes next."""
+    """Waits until no thread of this process spins for work, which would take the core from the next contender."""
     end = time.perf_counter() + most
     while time.perf_counter() < end:
         before = time.process_time()
@@ -98,7 +98,7 @@ def measure(case, threads, seconds, build, wanted):
                     row["wrong_by"][name] = wrong_by(entrant.result, reference)
                     if not row["wrong_by"][name] <= case.tolerance:
                         row["errors"][name] = f"wrong by {row['wrong_by'][name]:.1e} of the largest element"
-            except Exception as error:  # noqa: BLE001 - one that cannot must not stop the others
+            except Exception as error:  # noqa: BLE001 - a contender that fails must not stop the others
                 row["errors"][name] = str(error).strip().split("\n")[0][:300]
         medians, times = interleave(entrants, seconds)
         for entrant in entrants.values():

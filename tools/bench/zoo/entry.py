@@ -1,4 +1,4 @@
-"""An entry of the zoo: how one real model is made, with random weights, and what it is fed."""
+"""An entry of the zoo: makes one real model, with random weights, and its inputs."""
 import dataclasses
 import typing
 
@@ -32,7 +32,7 @@ def tokens(words, *shape, seed=2):
 
 
 def spread(module):
-    """Statistics and heads as if trained: deep networks of random weights else grow or vanish, and nothing could be compared."""
+    """Sets statistics and heads as if trained: otherwise the values of deep random networks explode or vanish, and cannot be compared."""
     import torch
     torch.manual_seed(3)
     for each in module.modules():

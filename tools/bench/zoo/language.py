@@ -11,7 +11,7 @@ def _seeded(cls, config):
 
 
 def _part(model, names, pick, **options):
-    """A module that takes `names` by position and gives what `pick` makes of the model's output."""
+    """A module that takes `names` by position and returns `pick` of the model's output."""
     import torch
 
     class Part(torch.nn.Module):
@@ -51,7 +51,7 @@ SMALL = {"hidden_size": 512, "intermediate_size": 1376, "num_hidden_layers": 4, 
 
 
 def _step(prefix, past, dynamic=False, **changes):
-    """One token with what the tokens before it left: keys and values of every layer, in and out."""
+    """One token with the cache of the tokens before it: keys and values of every layer, in and out."""
     import torch
     import transformers
     from transformers import DynamicCache

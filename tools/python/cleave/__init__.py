@@ -7,7 +7,7 @@
     y = model.run(x=x)["y"]                 # NumPy arrays in, NumPy arrays out
 
 Functions of the vocabulary (`cleave.matmul`, `cleave.relu`, …) have the names of the Python array API and are called inside of traced
-functions. docs/guide/python.md tells all of it.
+functions. docs/guide/python.md is the complete guide.
 """
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from ._cleave import command_line
 
 
 def main() -> int:
-    """Does what the words behind the program's name say."""
+    """Executes the command line in the program's arguments."""
     sys.stdout.flush()
     sys.stderr.flush()
     return command_line(["cleave", *sys.argv[1:]])

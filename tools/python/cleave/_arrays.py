@@ -1,4 +1,4 @@
-"""Makes arrays ready for cleave, where they cannot be used as they lie."""
+"""Converts values that cleave cannot use without conversion."""
 from __future__ import annotations
 
 from typing import Any, NoReturn
@@ -10,7 +10,7 @@ from ._cleave import range_text
 try:
     import ml_dtypes
 
-    #: What bf16 is in NumPy; None without the package ml_dtypes: its bits then come and go as numpy.uint16.
+    #: NumPy's type for bf16; None without the package ml_dtypes: bits of bf16 are then passed as numpy.uint16.
     BFLOAT16: Any = np.dtype(ml_dtypes.bfloat16)
 except ImportError:
     BFLOAT16 = None
@@ -21,7 +21,7 @@ _BY_NAME = {"f16": np.float16, "f32": np.float32, "f64": np.float64, "bool": np.
 
 
 def prepare(value: Any, wanted: str | None, what: str = "") -> Any:
-    """Called by the extension module for what has no buffer that it can use: gives one, or a DLPack capsule, or ("bf16", bits). Errors call
+    """Called by the extension module for a value without a usable buffer: returns one, or a DLPack capsule, or ("bf16", bits). Errors call
     the value `what`: "input `x`"."""
     if isinstance(value, (np.ndarray, np.generic)):
         return _contiguous(np.asarray(value))
@@ -44,7 +44,7 @@ def prepare(value: Any, wanted: str | None, what: str = "") -> Any:
 
 
 def _numbers(value: Any) -> np.ndarray[Any, Any]:
-    """The array that NumPy makes of `value`; of dtype object where an integer is too large for every other one."""
+    """The array that NumPy makes of `value`; its dtype is object if an integer is too large for every other dtype."""
     array = np.asarray(value)
     large = array.dtype == object and array.size and all(isinstance(number, (int, float)) for number in array.flat)
     if not large and array.dtype.kind not in "biuf" and array.dtype != BFLOAT16:

@@ -19,7 +19,7 @@ class Until(NamedTuple):
 
 
 def until(stop: Any, state: Any = None) -> Until:
-    """For the body of a `for_loop`: the new state, and whether this trip was the last (a scalar bool, tested after each trip).
+    """Returned by the body of a `for_loop`: the new state, and whether this iteration was the last (a scalar bool, tested after each one).
 
     return until(change < 1e-3, x)
     """
@@ -27,7 +27,7 @@ def until(stop: Any, state: Any = None) -> Until:
 
 
 class _State:
-    """What a loop or branch carries: a nest, taken apart."""
+    """The state that a loop or branch carries: a nest, flattened into its leaves."""
 
     def __init__(self, nest: Any, owner: _cleave.Recorder) -> None:
         leaves = flatten(nest)
@@ -45,12 +45,12 @@ def _takes(function: Callable[..., Any], count: int) -> bool:
     except TypeError:
         return False
     except ValueError:
-        return True  # a callable that does not say
+        return True  # a callable without a signature
     return True
 
 
 def _call(function: Callable[..., Any], first: tuple[Any, ...], state: Any, has_state: bool) -> Any:
-    """Calls `function(*first, state)`, with the parts of a tuple one by one where it takes them so."""
+    """Calls `function(*first, state)`, with the parts of a tuple as separate arguments if the function takes them so."""
     if not has_state:
         return function(*first)
     if isinstance(state, (tuple, list)) and not hasattr(state, "_fields") and _takes(function, len(first) + len(state)):
@@ -76,11 +76,11 @@ class _Dot:
 
 
 def for_loop(count: Any, state: Any, body: Callable[..., Any] | None = None, *, expect: float | None = None) -> Any:
-    """`state = body(i, state)`, `count` times, with `i` an i32 scalar from 0; over 0 trips the state stays as it was.
+    """`state = body(i, state)`, `count` times, with `i` an i32 scalar from 0; with 0 iterations the state is unchanged.
 
-    `state` is a tensor or a nest of them (tuple, list, dict, dataclass); the body takes it as one, or the parts of a tuple one by one, and
-    returns its like, of the same types, or `until(stop, state)`. `count` is a number or an integer scalar; where that is not known,
-    `expect` says how many trips the plan assumes. Without state, for its effects: `for_loop(10, lambda i: print("i", i))`.
+    `state` is a tensor or a nest of them (tuple, list, dict, dataclass). The body takes it as one argument, or the parts of a tuple as
+    separate ones, and returns the same structure with the same types, or `until(stop, state)`. `count` is a number or an integer scalar; if
+    it is not known, `expect` is the trip count that the plan assumes. Without state, for its effects: `for_loop(10, lambda i: print("i", i))`.
     """
     if body is None:
         if not callable(state):
@@ -100,9 +100,9 @@ def for_loop(count: Any, state: Any, body: Callable[..., Any] | None = None, *, 
 
 
 def while_loop(condition: Callable[..., Any], state: Any, body: Callable[..., Any] | None = None, *, expect: float | None = None) -> Any:
-    """`while condition(state): state = body(state)`; the condition is a scalar bool, tested before each trip.
+    """`while condition(state): state = body(state)`; the condition is a scalar bool, tested before each iteration.
 
-    `expect` says how many trips the plan assumes (else 10, shown as assumed). A condition that nothing in the loop changes is an error.
+    `expect` is the trip count that the plan assumes (default: 10, shown as assumed). A condition that the loop never changes is an error.
     """
     if body is None:
         body, state = state, None
@@ -132,8 +132,9 @@ def cond(predicate: Any, then: Callable[..., Any], otherwise: Callable[..., Any]
          probability: float | None = None) -> Any:
     """`then() if predicate else otherwise()`; only the arm taken is executed. `predicate` is a scalar bool.
 
-    Both arms return the same kind of nest, of equal types (numbers adapt), or nothing, for their effects; `otherwise` may then be left out.
-    `probability` of the first arm, for the plan: by rule (`i % k == 0` on a loop counter: 1/k), else 0.5. Operands are given to both arms.
+    Both arms return the same kind of nest, of equal types (numbers adapt), or nothing, for their effects; `otherwise` may then be omitted.
+    `probability` of the first arm, for the plan; the default is by rule (`i % k == 0` on a loop counter: 1/k), else 0.5. Operands are passed
+    to both arms.
     """
     owner = recorder("cond")
     place = here()

@@ -1,15 +1,15 @@
-"""What goes wrong, as exceptions. `str()` of one is the text that the command line prints: place, source line, caret, notes."""
+"""Exceptions. `str()` of one is the text that the command line prints: location, source line, caret, notes."""
 from __future__ import annotations
 
 from ._cleave import Diagnostic, Location
 
 
 class Error(Exception):
-    """Anything that cleave refuses or that fails while a program runs."""
+    """A request that cleave rejects, or a failure while a program runs."""
 
-    #: All that was found out, the errors among it; `str()` of each is its text.
+    #: All diagnostics, including the errors; `str()` of each is its text.
     diagnostics: list[Diagnostic]
-    #: The first error in one line, without its place.
+    #: The first error in one line, without its location.
     message: str
     #: Where the first error is, or None.
     location: Location | None
@@ -36,7 +36,7 @@ class Error(Exception):
         return self.location.column if self.location else None
 
     def __reduce__(self) -> tuple[object, ...]:
-        return type(self), (str(self), self.message)  # places and diagnostics stay in their process
+        return type(self), (str(self), self.message)  # locations and diagnostics are not pickled
 
 
 class UserError(Error):
@@ -48,7 +48,7 @@ class FileError(UserError):
 
 
 class UnknownNameError(UserError):
-    """A name that nothing bears."""
+    """A name that does not exist."""
 
 
 class Cancelled(UserError):
@@ -64,13 +64,13 @@ class MachineError(Error):
 
 
 class PlacementWarning(UserWarning):
-    """What a plan warns of, such as round trips: shown once a program is compiled, at the line of the program."""
+    """A warning about a plan, such as a round trip: shown when a program is compiled, at the line of the program."""
 
 
 _KINDS = {"user": UserError, "file": FileError, "unknown": UnknownNameError, "usage": UsageError, "machine": MachineError}
 
 
 def make(kind: str, text: str, message: str, location: Location, diagnostics: list[Diagnostic]) -> Error:
-    """The exception of a kind of errors; the extension module calls this."""
+    """The exception for a kind of error; called by the extension module."""
     made = Cancelled if kind == "user" and message == "cancelled" else _KINDS[kind]
     return made(text, message, location, diagnostics)

@@ -1,4 +1,4 @@
-"""Python functions on the host, called by a program that runs."""
+"""Python functions that a running program calls on the host."""
 from __future__ import annotations
 
 import functools
@@ -13,12 +13,12 @@ from ._where import statement
 
 def host_call(function: Callable[..., Any], results: TypeLike | Sequence[TypeLike] | None, *inputs: Any, name: str | None = None,
               pure: bool = False, seconds: float | None = None, deadline: float | None = None, copy: bool = True) -> Any:
-    """Calls `function` on the host, with NumPy arrays, each time the program comes by.
+    """Calls `function` on the host, with NumPy arrays, each time the program reaches this call.
 
-    `results`: the type of what it returns ("f32[4]"), a list of types for a tuple of arrays, or None for a function that is called for its
-    effect. Calls keep their order unless `pure` says that equal inputs give equal results and nothing else happens. `seconds`: what a call
-    takes, for the plan. `deadline`: what it may take at most. With `copy=False` the arrays are views of the program's memory, which must
-    not be kept beyond the call. What the function raises ends the run with an Error at the line of the call, and is its `__cause__`.
+    `results`: the type of its result ("f32[4]"), a list of types for a tuple of arrays, or None for a function that is called for its
+    effect. Calls keep their order unless `pure` says that equal inputs give equal results and nothing else happens. `seconds`: the cost of
+    a call, for the plan. `deadline`: the most seconds that a call may take. With `copy=False` the arrays are views of the program's memory,
+    valid only during the call. An exception in the function ends the run with an Error at the line of the call, and is its `__cause__`.
 
         response = cleave.host_call(plant, "f32[256]", force, pure=True, seconds=2e-5)
     """
@@ -54,9 +54,9 @@ def _several(results: Any) -> bool:
 def host_function(results: TypeLike | Sequence[TypeLike] | None | Callable[..., Any] = None, *, name: str | None = None, pure: bool = False,
                   seconds: float | None = None, deadline: float | None = None,
                   copy: bool = True) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Makes a Python function one that traced programs call on the host; see `host_call`. Outside of a trace it stays as it is.
+    """Makes traced programs call a Python function on the host; see `host_call`. Outside of a trace, the function is called directly.
 
-    `results` may be a function that gives the types for the types of the inputs: `lambda x: x`.
+    `results` may be a function from the types of the inputs to those of the results: `lambda x: x`.
 
         @cleave.host_function("f32[84, 84]", pure=True, seconds=2e-3)
         def simulate(state):

@@ -68,7 +68,7 @@ class _Graph(Source):
         self.seed = seed
 
     def declared(self) -> list[tuple[str, str]]:
-        """Nothing but what the program itself says."""
+        """Empty: the program itself has the types of its inputs."""
         return []
 
     def program(self, dims: dict[str, int], types: dict[str, Type]) -> _cleave.Program:
@@ -84,18 +84,18 @@ def load(path: str | os.PathLike[str], *, dims: Mapping[str, int] | None = None,
     """Reads a model: "model.yaml", "model.onnx" or "program.graph".
 
     `dims`: sizes by name, `{"batch": 64}`, for all runs; else they follow from the arrays of each run. `seed`: added to every seed of the
-    model. For ONNX: `shapes` of inputs, `{"x": (1, None, 224)}`; `constants`, inputs that are the same in every run and may decide sizes,
-    as an array, a value as the command line has it, or the path of an .npy file; `bounds`, how large a result can become whose size depends
-    on data, by node; `accelerator_ops="ort-cuda-1.23"`: only what ONNX Runtime 1.23 has CUDA kernels for is placed on the accelerator;
-    `placement="onnxruntime"`: nodes are placed as it places them. `assume_host`: operators that cleave does not know, taken as functions of
-    the host, for plans and not for runs.
+    model. For ONNX: `shapes` of inputs, `{"x": (1, None, 224)}`; `constants`, inputs that are the same in every run and may determine
+    sizes, as an array, a value in the command line's notation, or the path of an .npy file; `bounds`, upper bounds on result sizes that
+    depend on data, by node; `accelerator_ops="ort-cuda-1.23"`: only nodes with a CUDA kernel in ONNX Runtime 1.23 are placed on the
+    accelerator; `placement="onnxruntime"`: nodes are placed as ONNX Runtime places them. `assume_host`: unknown operators that are taken as
+    host functions, for plans and not for runs.
 
-    `states`: inputs that take an output of the run before, `{"past": "present"}`, unless a run is given them. The value stays on its
-    device from run to run, and runs do not give it back: `Model.state("past")` does, and `Model.reset` begins anew. Runs of such a model
-    follow one another.
+    `states`: inputs that take an output of the previous run, `{"past": "present"}`, unless a run is passed a value for them. The value
+    stays on its device between runs and is not among their results: `Model.state("past")` returns it, and `Model.reset` restores the
+    initial values. Runs of such a model do not overlap.
 
-    Options are those of `Model.run`, for all runs that say nothing else; `warn=["no-round-trip", "error"]` are flags -W… of the command
-    line. Mistakes in the model are a cleave.Error, all of them at once, each at its line. Loads no library; only runs do.
+    Options are those of `Model.run`, as defaults for all runs; `warn=["no-round-trip", "error"]` are flags -W… of the command line. Mistakes
+    in the model raise one cleave.Error with all of them, each at its line. Loads no library; only runs do.
     """
     options = Options.of({"device": device, "placement": placement, "machine": machine, "threads": threads, "workers": workers, "precision": precision,
                           "warn": warn})
@@ -120,7 +120,7 @@ def load(path: str | os.PathLike[str], *, dims: Mapping[str, int] | None = None,
 
 
 def parse(text: str, file: str = "<model>", *, dims: Mapping[str, int] | None = None, **options: Any) -> Model:
-    """A model in YAML from its text; `file` is what messages call it, and where relative paths start."""
+    """A model in YAML from its text; `file` is its name in messages, and relative paths start at its folder."""
     return _loaded(_Yaml(file, text, 0), sizes_of(dims), Options.of(options))
 
 
@@ -130,13 +130,13 @@ def _loaded(source: _Yaml | _Onnx | _Graph, dims: dict[str, int], options: Optio
         try:
             declared[name] = Type.of(text)
         except ValueError:
-            pass  # sizes that are computed: those of the program
+            pass  # computed sizes: the program's type is used
     unknown = [name for name in states or {} if declared and name not in declared]
     if unknown and isinstance(source, _Onnx):
         raise UsageError(f"error: states: `{source.path}` has no input `{unknown[0]}`; it has {', '.join(declared)}")
     needed = any(type_.bound(dims).open for type_ in declared.values()) and not source.has_default_sizes
     if needed:
-        # Mistakes that have nothing to do with sizes are told when sizes are known.
+        # All mistakes, even those that do not depend on sizes, are reported once sizes are known.
         return Model(source, os.path.splitext(os.path.basename(source.path))[0], declared, dims, options, states)
     program = source.program(dims, {})
     types = {name: declared.get(name, Type.of(text)) for name, text, _ in program.inputs}

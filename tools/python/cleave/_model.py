@@ -17,13 +17,13 @@ from ._run import Options, Results, Run
 from ._states import States
 from ._types import Type, numpy_dtype
 
-_FEW = 8  # more programs of one model than this, and the caller is told
+_FEW = 8  # if a model needs more programs than this, the caller is warned
 
 
 class Source:
-    """Where programs come from: a file, a traced function."""
+    """A source of programs: a file or a traced function."""
 
-    #: Whether sizes that are left open have defaults of their own.
+    #: Whether open sizes have defaults.
     has_default_sizes = False
 
     def program(self, dims: dict[str, int], types: dict[str, Type]) -> _cleave.Program:
@@ -32,8 +32,8 @@ class Source:
 
 
 class Model:
-    """A program: read by `load` or traced by `trace`. It is compiled at its first run, and again for other sizes and options; what was
-    compiled is kept. May be used by several threads at once."""
+    """A program: read by `load` or traced by `trace`. It is compiled at its first run, and again for other sizes and options; compiled
+    programs are cached. May be used by several threads at once."""
 
     def __init__(self, source: Source, name: str, declared: dict[str, Type] | None, dims: Mapping[str, int], options: Options,
                  states: Mapping[str, str] | None = None) -> None:
@@ -47,15 +47,15 @@ class Model:
         self._programs: dict[Any, _cleave.Program] = {}
         self._latest: _cleave.Program | None = None
         self._executables: dict[Any, _cleave.Executable] = {}
-        # What most runs are made by: the one executable for the model's own options, and its program.
+        # The common case: the executable for the model's own options, and its program.
         self._usual: tuple[_cleave.Executable, _cleave.Program] | None = None
         self._states = States(name, states or {})
 
-    # What it is.
+    # Properties.
 
     @property
     def name(self) -> str:
-        """Its name, as reports have it."""
+        """The model's name in reports."""
         return self._name
 
     @property
@@ -70,7 +70,7 @@ class Model:
 
     @property
     def outputs(self) -> dict[str, Type]:
-        """The types of the outputs by name; of the sizes that were used last."""
+        """The types of the outputs by name, for the sizes that were used last."""
         return {name: Type.of(text) for name, text in self._known().outputs}
 
     def __repr__(self) -> str:
@@ -83,19 +83,19 @@ class Model:
         return self._known().text()
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Writes the program to a `.graph` file, which `load` and every command read. It has no Python functions any more."""
+        """Writes the program to a `.graph` file, which `load` and every command read. The file has no Python functions."""
         self._known().save(os.fspath(path))
 
     def state(self, name: str) -> np.ndarray[Any, Any]:
-        """The value of a state (`load(states=…)`, `resident` in YAML) by the name of the input or parameter that takes it: what the last
-        run left, once all runs before are over. A copy."""
+        """A copy of the value of a state (`load(states=…)`, `resident` in YAML), by the name of its input or parameter: the value after the
+        last run. Waits for earlier runs."""
         return self._states.value(name)
 
     def reset(self) -> None:
-        """Forgets the states that runs have left: the next run begins anew, with what it is given or the model has for them."""
+        """Discards the states of earlier runs: the next run starts with its inputs or the model's initial values."""
         self._states.reset()
 
-    # What is decided about it.
+    # Planning.
 
     def explain(self, inputs: Mapping[str, Any] | None = None, /, *, dims: Mapping[str, int] | None = None, device: str | None = None,
                 placement: str | None = None, machine: str | os.PathLike[str] | None = None, threads: int | None = None,
@@ -103,7 +103,7 @@ class Model:
                 precision: str | None = None, warn: Sequence[str] | None = None) -> Plan:
         """The plan: what would run where, what it costs, and why. Runs nothing.
 
-        Where sizes are open, they are those of the last run, or follow from `dims={"batch": 64}` or `inputs={"x": "f32[64, 2]"}` (types or
+        Open sizes are those of the last run, or follow from `dims={"batch": 64}` or `inputs={"x": "f32[64, 2]"}` (types or
         arrays). Options are those of `run`.
         """
         options = self._options.over({"device": device, "placement": placement, "machine": machine, "threads": threads, "workers": workers,
@@ -112,11 +112,11 @@ class Model:
 
     def check(self, inputs: Mapping[str, Any] | None = None, /, *, dims: Mapping[str, int] | None = None,
               **options: Any) -> list[_cleave.Diagnostic]:
-        """What is to be said about the plan, as `cleave check` does: round trips and other warnings, exceeded limits. `str()` of each is
-        its text. Takes what `explain` takes."""
+        """The diagnostics of the plan, as of `cleave check`: round trips and other warnings, exceeded limits. `str()` of each is its text.
+        Takes the arguments of `explain`."""
         return [each for each in self.explain(inputs, dims=dims, **options).diagnostics if each.severity != "allowed"]
 
-    # What it does.
+    # Running.
 
     def run(self, inputs: Mapping[str, Any] | None = None, /, *, out: Mapping[str, Any] | None = None, device: str | None = None,
             placement: str | None = None, machine: str | os.PathLike[str] | None = None, threads: int | None = None,
@@ -124,14 +124,14 @@ class Model:
             precision: str | None = None, **named: Any) -> Results:
         """Runs the program and waits: `model.run({"x": x})["y"]`, or `model.run(x=x)`.
 
-        Inputs and parameters go in by name: NumPy arrays, anything with `__dlpack__` (both are read where they lie, if contiguous), numbers
-        and lists. Outputs are NumPy arrays by name; `out` names arrays that outputs are written into, in place. What is not given takes the
-        model's default data.
+        Inputs and parameters are passed by name: NumPy arrays, objects with `__dlpack__` (both are read without a copy, if contiguous),
+        numbers and lists. Outputs are NumPy arrays by name; `out` names arrays that outputs are written into, in place. Omitted inputs take
+        the model's default data.
 
         `device`: "auto" (a GPU where one is usable, else the simulated accelerator), "none" (this machine's host alone), "simulated",
         "cuda:0". `placement`: "optimal", "fastest", "accelerator", "host". `machine`: a machine's name or file. `threads` of the host, 0
-        for all cores. `workers`: on how many threads pure host functions are called that take 0.1 ms or longer; 1, the default: one call
-        at a time.
+        for all cores. `workers`: the number of threads that call pure host functions of 0.1 ms or longer; 1, the default: one call at a
+        time.
         `precision` of the accelerator's matrix products: "f32", "tf32", "bf16". Ctrl-C ends a run.
         """
         if named:
@@ -155,7 +155,7 @@ class Model:
     def submit(self, inputs: Mapping[str, Any] | None = None, /, *, device: str | None = None, placement: str | None = None,
                machine: str | os.PathLike[str] | None = None, threads: int | None = None, workers: int | None = None, precision: str | None = None,
                **named: Any) -> Run:
-        """Starts a run and returns at once; takes what `run` takes. Arrays that are given must stay as they are until the run is over."""
+        """Starts a run and returns at once; takes the arguments of `run`. The given arrays must not change until the run is over."""
         given = {**_by_name({} if inputs is None else inputs), **named}
         options = self._options.over({"device": device, "placement": placement, "machine": machine, "threads": threads, "workers": workers,
                                       "precision": precision})
@@ -171,12 +171,12 @@ class Model:
         return Run(raw)
 
     def compile(self, inputs: Mapping[str, Any] | None = None, /, *, dims: Mapping[str, int] | None = None, **options: Any) -> Model:
-        """Makes everything ready now that the first run with these options and sizes would; returns the model."""
+        """Compiles now instead of at the first run with these options and sizes; returns the model."""
         self._compiled(self._program_of(inputs, dims), self._options.over(options))
         return self
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
-        """Runs with the inputs in their order; gives the one output, or a tuple of them in their order."""
+        """Runs with positional inputs; returns the output, or a tuple of all outputs in their order."""
         usual = self._usual
         if usual is not None and not named and len(arguments) == len(self._input_names):
             found = usual[0].run(dict(zip(self._input_names, arguments)), None)
@@ -189,7 +189,7 @@ class Model:
         results = tuple(self._run({**dict(zip(names, arguments)), **named}, None, self._options)[0].values())
         return results[0] if len(results) == 1 else results
 
-    # How.
+    # Implementation.
 
     def _run(self, inputs: Mapping[str, Any], out: Mapping[str, Any] | None, options: Options) -> tuple[Results, _cleave.Program]:
         executable, program, given = self._ready(inputs, options)
@@ -203,7 +203,7 @@ class Model:
         return results, program
 
     def _ready(self, inputs: Mapping[str, Any], options: Options) -> tuple[_cleave.Executable, _cleave.Program, dict[str, Any]]:
-        """What runs, and what it is to be given: states that it does not have go on by that."""
+        """The executable, its program, and the inputs of the run, which include the states that the executable does not hold itself."""
         self._states.settle()
         program = self._program_for(self._types_of({**self._states.types, **inputs}))
         executable = self._compiled(program, options)
@@ -310,7 +310,7 @@ def _advice(wanted: Type, given: Type) -> str:
 
 
 def _type_of(value: Any, wanted: Type | None) -> Type:
-    """The type of something given as an input; lists and numbers adapt."""
+    """The type of a value passed as an input; lists and numbers adapt."""
     if hasattr(value, "dtype") and hasattr(value, "shape"):
         given = Type.of(value)
         if wanted is not None and wanted.dtype == "bf16" and given.dtype == "u16":

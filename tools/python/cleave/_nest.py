@@ -1,5 +1,5 @@
-"""Nests: what loops carry, what traced functions take and return. A tensor, number or array; a tuple, list, dict, named tuple or dataclass
-of nests; None, which holds nothing."""
+"""Nests: the structured values that loops carry and traced functions take and return. A nest is a tensor, number or array; a tuple, list,
+dict, named tuple or dataclass of nests; or None, which holds nothing."""
 from __future__ import annotations
 
 import dataclasses
@@ -21,7 +21,7 @@ def _members(nest: Any) -> list[tuple[str, Any]] | None:
 
 
 def flatten(nest: Any, path: str = "", positions: bool = False) -> list[tuple[str, Any]]:
-    """The leaves in order, each with its name ("layers.0.w"). Positions at the top have no name unless they are asked for."""
+    """The leaves in order, each with its name ("layers.0.w"). Positions at the top have no name unless `positions` is set."""
     members = _members(nest)
     if members is None:
         return [(path, nest)]

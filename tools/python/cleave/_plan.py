@@ -8,7 +8,7 @@ from ._cleave import Diagnostic, RawPlan
 
 
 class Plan:
-    """What was decided about a program: `print(plan)` is the report of `cleave explain`."""
+    """The placement of a program: `print(plan)` is the report of `cleave explain`."""
 
     def __init__(self, raw: RawPlan) -> None:
         self._raw = raw
@@ -32,7 +32,7 @@ class Plan:
         return self._document
 
     def dot(self, full: bool = False) -> str:
-        """Graphviz source of a picture: a cluster a device, transfers as labelled edges, round trips in red. `full`: all of it."""
+        """Graphviz source of a picture: one cluster for each device, transfers as labelled edges, round trips in red. `full`: no node is collapsed."""
         return self._raw.dot(full)
 
     def sarif(self) -> str:
@@ -41,22 +41,22 @@ class Plan:
 
     @property
     def diagnostics(self) -> list[Diagnostic]:
-        """What is to be said about the plan: round trips and other warnings, exceeded limits."""
+        """The diagnostics of the plan: round trips and other warnings, exceeded limits."""
         return self._raw.diagnostics
 
     @property
     def predicted_seconds(self) -> float:
-        """How long a run takes, predicted by the costs of the machine."""
+        """The duration of a run, predicted by the machine's costs."""
         return self._raw.predicted_seconds
 
     @property
     def all_host_seconds(self) -> float:
-        """The same if everything ran on the host; not a number where that cannot be had."""
+        """The same if every operation ran on the host; NaN if that is impossible."""
         return self._raw.all_host_seconds
 
     @property
     def all_accelerator_seconds(self) -> float:
-        """The same if everything that can ran on the accelerator; not a number where that cannot be had."""
+        """The same if every operation that can ran on the accelerator; NaN if that is impossible."""
         return self._raw.all_accelerator_seconds
 
     @property
@@ -84,6 +84,6 @@ class Plan:
 
     @property
     def round_trips(self) -> list[dict[str, Any]]:
-        """Where the accelerator waits for the host: what leaves, what comes back, how often."""
+        """Where the accelerator waits for the host: the value sent, the value returned, and how often."""
         round_trips: list[dict[str, Any]] = self.json()["round_trips"]
         return round_trips

@@ -1,4 +1,4 @@
-"""What a run is asked for, what it gives, and a run under way."""
+"""The options of a run, its results, and a run in progress."""
 from __future__ import annotations
 
 import atexit
@@ -14,7 +14,7 @@ from . import _cleave
 
 
 class Options:
-    """Where and how a program runs; what is None is as cleave has it by default."""
+    """The options of a run; None stands for cleave's default."""
 
     NAMES = ("device", "placement", "machine", "threads", "workers", "precision", "warn")
     __slots__ = ("given", "key")
@@ -48,19 +48,19 @@ class Options:
         return value
 
     def over(self, named: Mapping[str, Any]) -> Options:
-        """These, where `named` says nothing else."""
+        """These options, overridden by those in `named`."""
         given = {name: value for name, value in named.items() if value is not None}
         return Options.of({**self.given, **given}) if given else self
 
 
 class Results(dict[str, Any]):
-    """What a run gives back: NumPy arrays by the names of outputs."""
+    """The results of a run: NumPy arrays by the names of outputs."""
 
     __slots__ = ("seconds", "simulated_seconds")
 
-    #: Wall clock.
+    #: Seconds of wall clock.
     seconds: float
-    #: By the clock of the simulated accelerator; 0 without one.
+    #: Seconds on the clock of the simulated accelerator; 0 without one.
     simulated_seconds: float
 
 
@@ -68,7 +68,7 @@ _under_way: weakref.WeakSet[Run] = weakref.WeakSet()
 
 
 class Run:
-    """One run under way, made by `Model.submit`. It is not ended by letting it go, nor by Ctrl-C while one waits: `cancel` does that."""
+    """A run in progress, started by `Model.submit`. It continues if this object is dropped, and after Ctrl-C during a wait; `cancel` ends it."""
 
     def __init__(self, raw: _cleave.RawRun) -> None:
         self._raw = raw
@@ -78,15 +78,15 @@ class Run:
 
     @property
     def ready(self) -> bool:
-        """Whether the run is over, with whatever outcome."""
+        """Whether the run is over, successful or not."""
         return self._raw.ready
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Waits for the end, at most `timeout` seconds; whether the run is over. Does not raise what the run ended with."""
+        """Waits for the end, at most `timeout` seconds; returns whether the run is over. Does not raise the run's error."""
         return self._raw.wait(timeout)
 
     def result(self, timeout: float | None = None) -> Results:
-        """Waits for the end and gives all outputs; raises what the run ended with, or TimeoutError. The arrays are read-only."""
+        """Waits for the end and returns all outputs; raises the run's error, or TimeoutError. The arrays are read-only."""
         if self._results is None:
             if not self._raw.wait(timeout):
                 raise TimeoutError("cleave: the run is not over yet")
@@ -104,7 +104,7 @@ class Run:
     __getitem__ = get
 
     def cancel(self) -> None:
-        """Ends the run soon: its outcome is then cleave.Cancelled. What a host function does is not interrupted."""
+        """Ends the run soon: its error is then cleave.Cancelled. A host function in progress is not interrupted."""
         self._raw.cancel()
 
     def __repr__(self) -> str:
@@ -113,7 +113,7 @@ class Run:
 
 @atexit.register
 def _end_runs() -> None:
-    """Nobody waits for runs any more, and host functions of theirs cannot be called once Python is gone."""
+    """Cancels all runs when Python ends: their results are not needed any more, and their host functions cannot be called afterwards."""
     runs = list(_under_way)
     for run in runs:
         run.cancel()

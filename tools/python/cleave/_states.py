@@ -1,4 +1,4 @@
-"""States: inputs that take an output of the run before."""
+"""States: inputs that take an output of the previous run."""
 from __future__ import annotations
 
 from collections.abc import Mapping
@@ -13,8 +13,8 @@ from ._types import Type
 
 
 class States:
-    """The states of a model. They lie where the program that ran last has them, on their device, and move to another program of the model
-    when that runs. One that comes out with another type than it went in is carried from here."""
+    """The states of a model. The program that ran last holds them, on their device; they move to another program of the model when that
+    runs. A state whose type changes from run to run is kept here and passed as an input."""
 
     def __init__(self, model: str, wanted: Mapping[str, str]) -> None:
         self._model = model
@@ -22,11 +22,11 @@ class States:
         self._changing: dict[int, dict[str, str]] = {}  # by program: states whose type differs from run to run
         self._holder: _cleave.Executable | None = None
         self._carried: dict[str, Any] = {}
-        # A run under way that takes the states elsewhere, and where they are if it fails.
+        # A run in progress that moves the states to another program, and their holder and values if it fails.
         self._moving: tuple[_cleave.RawRun, _cleave.Executable | None, dict[str, Any]] | None = None
 
     def adopt(self, program: _cleave.Program) -> _cleave.Program:
-        """The program with its states, of which it may also have some by itself."""
+        """The program with the model's states, in addition to its own."""
         if not self._wanted:
             return program
         inputs = {name: text for name, text, _ in program.inputs + program.parameters}
@@ -38,17 +38,17 @@ class States:
         return adopted
 
     def changing(self, program: _cleave.Program) -> dict[str, str]:
-        """The states of a program that it cannot keep itself, and the outputs that they are next."""
+        """The states that a program cannot keep itself, with the outputs that are their next values."""
         return self._changing.get(id(program), {})
 
     @property
     def types(self) -> dict[str, Type]:
-        """Of the values that the next run begins with."""
+        """The types of the values that the next run starts with."""
         held = {name: Type.of(text) for name, text in self._holder.states} if self._holder else {}
         return {**held, **{name: Type.of(value) for name, value in self._carried.items()}}
 
     def complete(self, executable: _cleave.Executable, inputs: Mapping[str, Any]) -> dict[str, Any]:
-        """What a run is given for the states to go on."""
+        """The inputs of a run, completed by the states that the executable does not hold."""
         given = {**self._carried, **inputs}
         if self._holder is not None and self._holder is not executable:
             for name, _ in self._holder.states:
@@ -56,11 +56,11 @@ class States:
                     try:
                         given[name] = self._holder.state(name)
                     except Error:
-                        continue  # it has had no run that went well: the next one says what is missing
+                        continue  # no run has succeeded yet: the next one reports missing inputs
         return given
 
     def begun(self, executable: _cleave.Executable, run: _cleave.RawRun | None = None) -> None:
-        """The next run finds them there, and nothing is carried any more that lies there; a run under way may still fail."""
+        """Records that `executable` now holds its states, so that they are not kept here; `run`, if in progress, may still fail."""
         held = {name for name, _ in executable.states}
         carried = {name: value for name, value in self._carried.items() if name not in held}
         if run is not None and (self._holder not in (None, executable) or len(carried) != len(self._carried)):
@@ -68,7 +68,7 @@ class States:
         self._holder, self._carried = executable, carried
 
     def settle(self) -> None:
-        """Waits for the run that was submitted to take the states elsewhere: if it failed, they are where they were."""
+        """Waits for the submitted run that moves the states; if it failed, they are where they were."""
         if self._moving is None:
             return
         run, holder, carried = self._moving
@@ -76,18 +76,18 @@ class States:
         self._moving = None
         try:
             run.results()
-        except Exception:  # whatever it ended with, whoever waits for it is told
+        except Exception:  # the error is raised to the caller that waits for the run
             self._holder, self._carried = holder, carried
 
     def take(self, program: _cleave.Program, results: Results, out: Mapping[str, Any] | None) -> None:
-        """Takes out of the results what is carried."""
+        """Removes the states that are kept here from the results."""
         changing = self.changing(program)
         self._carried = {name: results[output].copy() if out and output in out else results[output] for name, output in changing.items()}
         for output in set(changing.values()):
             del results[output]
 
     def value(self, name: str) -> np.ndarray[Any, Any]:
-        """A state, as the last run left it."""
+        """The value of a state after the last run."""
         self.settle()
         if name in self._carried:
             carried: np.ndarray[Any, Any] = self._carried[name].copy()
@@ -98,7 +98,7 @@ class States:
         return value
 
     def reset(self) -> None:
-        """The next run begins anew."""
+        """Discards the states: the next run starts with the initial values."""
         self.settle()
         if self._holder is not None:
             self._holder.reset_states()

@@ -1,4 +1,4 @@
-"""Tensor: a value of the program that is being traced. It holds no numbers; every operation on it is written down with its line."""
+"""Tensor: a value of the program that is being traced. It holds no numbers; every operation on it is recorded with its source line."""
 from __future__ import annotations
 
 import threading
@@ -13,7 +13,7 @@ from ._types import Type, dtype_name
 from ._where import here, statement
 
 
-# NumPy's names for functions of the vocabulary that have others.
+# NumPy's names for functions of the vocabulary, where they differ.
 _UFUNCS = {"absolute": "abs", "arccos": "acos", "arccosh": "acosh", "arcsin": "asin", "arcsinh": "asinh", "arctan": "atan",
            "arctan2": "atan2", "arctanh": "atanh", "invert": "bitwise_invert", "left_shift": "bitwise_left_shift", "power": "pow",
            "right_shift": "bitwise_right_shift", "rint": "round", "true_divide": "divide"}
@@ -45,7 +45,7 @@ def recorder(what: str) -> _cleave.Recorder:
 class Tensor(Methods):
     """A value of the program that is being traced: operators, indices and the functions of this package record operations.
 
-    It cannot be asked for its numbers, as there are none yet: a branch on them is `cond`, a loop `while_loop`.
+    It has no numbers yet, so Python's `if` and `while` cannot test them: use `cond` and `while_loop`.
     """
 
     __slots__ = ("_operand", "_recorder", "_type")
@@ -112,7 +112,7 @@ class Tensor(Methods):
         return _tensor("reshape", (self,), {"shape": tuple(given)})
 
     def transpose(self, *axes: Any) -> Tensor:
-        """The axes in another order; without any, all in the opposite order, as NumPy does."""
+        """The axes in another order; without arguments, in reverse order, as in NumPy."""
         given = tuple(axes[0]) if len(axes) == 1 and not isinstance(axes[0], int) else axes
         return _tensor("permute_dims", (self,), {"axes": given or tuple(reversed(range(self.ndim)))})
 
@@ -144,7 +144,7 @@ class Tensor(Methods):
     __int__ = __float__ = __index__ = __complex__ = item = tolist = _no_number
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **named: Any) -> Any:
-        """What NumPy's functions of elements call, and its operators: `np.tanh(x)` is `cleave.tanh(x)`."""
+        """Called by NumPy's element-wise functions and operators: `np.tanh(x)` is `cleave.tanh(x)`."""
         name = _UFUNCS.get(ufunc.__name__, ufunc.__name__)
         if method != "__call__" or named or not hasattr(functions, name):
             raise _not_traced(ufunc, name)
@@ -154,7 +154,7 @@ class Tensor(Methods):
         raise _not_traced(function, _FUNCTIONS.get(function.__name__, function.__name__))
 
     def __array_namespace__(self, api_version: str | None = None) -> Any:
-        """The module, as the Python array API asks for it."""
+        """The module, as the Python array API requires."""
         import cleave
 
         return cleave
@@ -167,14 +167,14 @@ _OPERANDS = (Tensor, bool, int, float, np.ndarray, np.generic)
 
 
 def operator(symbol: str, name: str, first: Any, second: Any, other: Any) -> Any:
-    """What `first + second` gives; `other` is the one that need not be a Tensor. For _methods.py."""
+    """The result of an operator such as `first + second`; `other` is the operand that may be no Tensor. For _methods.py."""
     if not isinstance(other, _OPERANDS):
         return NotImplemented
     return _call(name, (first, second), {}, 1, symbol)
 
 
 def apply(name: str, operands: tuple[Any, ...], attributes: dict[str, Any], results: int) -> Any:
-    """Records a call of the vocabulary; what the functions and methods call. `results`: how many there are, -1: it depends."""
+    """Records a call of the vocabulary, for the functions and methods. `results`: their number; -1 if it depends on the call."""
     if name == "trace" and not traces.stack:
         raise TypeError("cleave: trace(x) of a matrix is called inside of a traced function")
     given: list[Any] = []
@@ -203,7 +203,7 @@ def _plain(name: str, value: Any) -> Any:
 
 
 def operand(value: Any, owner: _cleave.Recorder) -> Any:
-    """What the extension module takes for a tensor, a number or an array."""
+    """Converts a tensor, a number or an array to an argument of the extension module."""
     if isinstance(value, Tensor):
         if value._recorder is not owner:
             raise ValueError("cleave: a tensor is used outside of the trace that made it; pass it in as an input, or return it and run "
@@ -221,7 +221,7 @@ def operand(value: Any, owner: _cleave.Recorder) -> Any:
 
 
 def _call(name: str, operands: tuple[Any, ...], attributes: dict[str, Any], results: int, symbol: str = "") -> Any:
-    """`symbol`: of an operator, by which messages name it."""
+    """`symbol`: the symbol of an operator, its name in messages."""
     owner = recorder(name)
     values = [operand(each, owner) for each in operands]
     place, names = statement()

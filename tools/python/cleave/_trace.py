@@ -20,10 +20,10 @@ from ._where import here, run_traced
 
 def parameter(name: str, type: TypeLike, value: Any = None, *, uniform: tuple[float, float] | None = None,
               normal: tuple[float, float] | None = None, file: str | None = None, seed: int = 0) -> Tensor:
-    """A value that is initialised once and then kept from run to run; outside of loops and branches.
+    """A value that is initialised once and then kept from run to run. Must be called outside of loops and branches.
 
-    It begins as `value` (a number for all elements, or an array), as random numbers `uniform=(low, high)` or `normal=(mean, deviation)` of
-    a seed, or as what a file (.npy, .csv) holds.
+    Its initial value is `value` (a number for all elements, or an array), random numbers `uniform=(low, high)` or `normal=(mean, deviation)`
+    with a seed, or the contents of a file (.npy, .csv).
     """
     owner = recorder("parameter")
     given = {"value": value, "uniform": uniform, "normal": normal, "file": file}
@@ -38,7 +38,7 @@ def parameter(name: str, type: TypeLike, value: Any = None, *, uniform: tuple[fl
 
 
 def constant(value: Any, dtype: Any = None) -> Tensor:
-    """Data known now, as part of the program. Arrays may also stand where a tensor is meant: they become constants.
+    """Data known while tracing, as part of the program. Arrays passed in place of tensors also become constants.
 
     Numbers must fit the element type `dtype`; without one, a Python number is f32 or i32, and arrays and lists have NumPy's type.
     """
@@ -53,7 +53,7 @@ def constant(value: Any, dtype: Any = None) -> Tensor:
 
 def named(name: str, x: Tensor) -> Tensor:
     """Gives a value the name by which messages, pictures and outputs call it; the last name counts. An input or parameter keeps its own name
-    in messages, and is called so as an output. Returns the value."""
+    in messages; as an output it has the new one. Returns the value."""
     owner = recorder("named")
     return Tensor(owner.rename(operand(x, owner), name, here()), owner)
 
@@ -68,13 +68,13 @@ def _within(begin: Callable[[], None], end: Callable[[], None]) -> Iterator[None
 
 
 def scope(label: str) -> contextlib.AbstractContextManager[None]:
-    """Names what is recorded inside of a `with` block, so that messages show the way there: `with cleave.scope("layer3"): …`"""
+    """Names the operations recorded inside of a `with` block, so that messages show the path to them: `with cleave.scope("layer3"): …`"""
     owner, place = recorder("scope"), here()
     return _within(lambda: owner.push_scope(label, place), owner.pop_scope)
 
 
 def place(device: str) -> contextlib.AbstractContextManager[None]:
-    """Pins what is recorded inside of a `with` block to "host" or "accelerator" (`to_host` and `to_accelerator` excepted)."""
+    """Pins the operations recorded inside of a `with` block to "host" or "accelerator" (`to_host` and `to_accelerator` excepted)."""
     owner = recorder("place")
     return _within(lambda: owner.push_place(device), owner.pop_place)
 
@@ -86,7 +86,7 @@ def allow(kind: str, reason: str) -> contextlib.AbstractContextManager[None]:
 
 
 class TracedModel(Model):
-    """A traced Python function: a Model that is also called as the function is, with arrays in place of tensors."""
+    """A traced Python function: a Model that can also be called like the function, with arrays in place of tensors."""
 
     def __init__(self, function: Callable[..., Any], types: Sequence[Any], name: str | None, outputs: Sequence[str] | None,
                  limits: dict[str, Any] | None, dims: dict[str, int] | None, options: Options) -> None:
@@ -103,7 +103,7 @@ class TracedModel(Model):
         self._parameters_of_function = _parameters(function)
         nests = _declared(function, self._parameters_of_function, types)
         self._nests: list[Any] | None = nests
-        self._results: dict[int, Any] = {}  # nests of what programs return
+        self._results: dict[int, Any] = {}  # nests of the programs' results
         declared = None if nests is None else self._named(nests)
         self._flat = nests is None or all(isinstance(nest, _Leaf) for nest in nests)  # each parameter is one tensor
         super().__init__(_TracedSource(self), name or self.__name__, declared, sizes_of(dims), options)
@@ -156,7 +156,7 @@ class TracedModel(Model):
             owner.output(name, value, self._place)
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
-        """Runs the program on arrays given as the function takes its tensors; gives arrays as the function gives tensors."""
+        """Runs the program: takes arrays where the function takes tensors, and returns arrays where it returns tensors."""
         if traces.stack:
             return self._function(*arguments, **named)  # part of another traced function
         parameters = self._parameters_of_function
@@ -189,7 +189,7 @@ class TracedModel(Model):
 
 
 class _Leaf:
-    """One type among those of arguments: what stands for a tensor while nests are taken apart."""
+    """The type of one tensor among the arguments: its place holder while nests are flattened."""
 
     def __init__(self, like: TypeLike) -> None:
         self.like = like
@@ -230,7 +230,7 @@ class _TracedSource(Source):
 
 
 def _outline(result: Any) -> Any:
-    """The nest without what belongs to the trace."""
+    """The structure of the nest, without references to the trace."""
     from ._nest import transform
 
     return transform(result, lambda leaf: None if leaf is None else 0)
@@ -258,7 +258,7 @@ def _parameters(function: Callable[..., Any]) -> list[str]:
 
 
 def _declared(function: Callable[..., Any], parameters: list[str], types: Sequence[Any]) -> list[Any] | None:
-    """The nests of types of all parameters; None: they are those of the first call."""
+    """The nests of types of all parameters; None: the first call determines them."""
     if types:
         if len(types) != len(parameters):
             called = getattr(function, "__name__", "the function")
@@ -298,7 +298,7 @@ def trace(*types: str | tuple[Any, Any] | dict[str, Any] | Type, name: str | Non
 
 
 def trace(*arguments: Any, **named: Any) -> Any:
-    """Makes a program of a Python function, which is called once, with tensors, to record what it does.
+    """Makes a program of a Python function: calls it once, with tensors, and records its operations.
 
         @cleave.trace("f32[4, 2]", "f32[2, 1]")
         def predict(x, w):
@@ -307,12 +307,13 @@ def trace(*arguments: Any, **named: Any) -> Any:
         predict(x, w)                       # runs, with arrays
         print(predict.explain())            # what would run where, and why
 
-    A type stands for each parameter: "f32[4, 2]", (dtype, shape), an array, or a nest of them (tuple, list, dict, dataclass). Sizes may be
-    left open, "f32[batch, 2]" or "f32[?, 2]": the function is traced again for each tuple of sizes that it meets. Without types they are
-    the annotations, or those of the first call. `cleave.trace(function, *types)` does the same without the decorator. `outputs` names what
-    is returned, else members of dicts and dataclasses and `named` do. `limits={"round_trips": 0}` turns the plan into a test, and
-    `limits={"prediction_error": 0.2}` a run: one whose time differs by more than 20 % from the predicted time raises cleave.Error (on a real
-    clock from the second run on). Mistakes are found while tracing, all of them at once, each at its line: cleave.Error. Of a Tensor, `trace(x)` is the sum of a matrix' diagonal.
+    Each parameter has a type: "f32[4, 2]", (dtype, shape), an array, or a nest of them (tuple, list, dict, dataclass). Sizes may be left
+    open, "f32[batch, 2]" or "f32[?, 2]": the function is traced again for each new tuple of sizes. Without types, the annotations or the
+    arguments of the first call determine them. `cleave.trace(function, *types)` does the same without the decorator. `outputs` names the
+    results; otherwise members of dicts and dataclasses and `named` do. `limits={"round_trips": 0}` makes a test of the plan, and
+    `limits={"prediction_error": 0.2}` of a run: if its time differs by more than 20 % from the predicted time, it raises cleave.Error (on a
+    real clock from the second run on). Tracing raises one cleave.Error with all mistakes, each at its line. For a Tensor, `trace(x)` is the
+    sum of a matrix' diagonal.
     """
     if arguments and isinstance(arguments[0], Tensor):
         return functions.trace(*arguments, **named)

@@ -9,7 +9,7 @@ import numpy as np
 
 from ._cleave import dtypes
 
-#: What a function takes where a tensor is meant: a Tensor, a number, or an array, which becomes part of the program.
+#: An argument in place of a tensor: a Tensor, a number, or an array, which becomes part of the program.
 ArrayLike = Any
 #: "f32", numpy.float32, numpy.dtype("float32"), …
 DTypeLike = Any
@@ -41,7 +41,7 @@ def dtype_name(dtype: DTypeLike) -> str:
 
 
 def numpy_dtype(name: str) -> Any:
-    """What NumPy calls an element type; bits of bf16 are numpy.uint16 where ml_dtypes is not installed."""
+    """NumPy's dtype for an element type; bits of bf16 are numpy.uint16 if ml_dtypes is not installed."""
     if name == "bf16":
         from ._arrays import BFLOAT16
 
@@ -87,7 +87,7 @@ class Type:
         return Type(self.dtype, [sizes.get(size, size) if isinstance(size, str) else size for size in self.shape])
 
     def match(self, given: Type, sizes: dict[str, int]) -> bool:
-        """Whether `given` fits; sizes of names are put into `sizes`."""
+        """Whether `given` fits; adds the sizes of named extents to `sizes`."""
         if len(given.shape) != len(self.shape) or given.dtype != self.dtype:
             return False
         for own, other in zip(self.shape, given.shape):

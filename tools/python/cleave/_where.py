@@ -1,4 +1,4 @@
-"""Where the user's program is: the file, line and column of the call that led here, and the functions in between."""
+"""Source locations in the user's program: the file, line and column of the call into this package, and the functions in between."""
 from __future__ import annotations
 
 import ast
@@ -15,7 +15,7 @@ from ._cleave import Location
 _PACKAGE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _MOST_LINKS = 32
 
-# By the identity of a code object, which is kept so that the number stays its own.
+# By id() of a code object. The object is kept, so that its id stays unique.
 _own: dict[int, tuple[CodeType, bool]] = {}
 _positions: dict[int, tuple[CodeType, list[Any]]] = {}
 _places: dict[tuple[int, int], tuple[CodeType, int, int]] = {}
@@ -27,7 +27,7 @@ _OPERATORS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.MatMult: "@", ast.D
 
 
 def run_traced(function: Any, arguments: Any) -> Any:
-    """Calls the user's function; chains of places end here."""
+    """Calls the user's function; call chains end at this frame."""
     return function(*arguments)
 
 
@@ -42,13 +42,13 @@ def _is_own(code: CodeType) -> bool:
 
 
 def here() -> Location:
-    """The place in the user's program from which this package was called."""
+    """The location in the user's program from which this package was called."""
     frame = _user_frame()
     return Location("", 0) if frame is None else _location(frame, _MOST_LINKS)
 
 
 def statement() -> tuple[Location, tuple[str, ...]]:
-    """The same, and the names of the user's that the results are given: ("y",) in `y = relu(x)`, ("q", "r") in `q, r = qr(x)`."""
+    """The same, and the user's variables that the results are assigned to: ("y",) in `y = relu(x)`, ("q", "r") in `q, r = qr(x)`."""
     frame = _user_frame()
     if frame is None:
         return Location("", 0), ()
@@ -67,7 +67,7 @@ def _user_frame() -> FrameType | None:
 
 
 def _find_stores(code: CodeType) -> dict[int, tuple[str, ...]]:
-    """By the place of an instruction: the names that its result is given by those that follow."""
+    """By offset of an instruction: the names that the following instructions assign its result to."""
     stores: dict[int, tuple[str, ...]] = {}
     instructions = list(dis.get_instructions(code))
     for i, instruction in enumerate(instructions[:-1]):
@@ -81,7 +81,7 @@ def _find_stores(code: CodeType) -> dict[int, tuple[str, ...]]:
             stored = following.argval if isinstance(following.argval, tuple) else (following.argval,)
             names.extend(stored if following.opname == "STORE_FAST_STORE_FAST" else stored[:1])
         if len(names) >= count > 0:
-            # A call under way stands at the instruction or in the cache behind it.
+            # The offset of a call in progress is that of the instruction or of a cache entry behind it.
             for offset in range(instruction.offset, instructions[i + 1].offset, 2):
                 stores[offset] = tuple(names[:count])
     return stores
@@ -109,7 +109,7 @@ def _caller(frame: FrameType) -> tuple[FrameType | None, str]:
         if _is_own(code):
             callback = True
         elif callback or label.startswith("<"):
-            # Not called by the user: goes on as if it stood in the function that holds it.
+            # Not called by the user: treated as part of the enclosing function.
             label, callback, frame = code.co_name, False, outer
         else:
             return outer, label
@@ -142,7 +142,7 @@ def _find_place(code: CodeType, instruction: int, line: int) -> tuple[int, int]:
 
 
 def _offset(expression: bytes, whole: bool) -> int:
-    """From the begin of an expression to what is to be pointed at: an operator, the name of a function."""
+    """The offset within an expression of the part that messages point at: an operator, or a function's name."""
     if not whole:
         called = re.match(rb"(?:\w+\.)+(?=\w+\()", expression)
         return called.end() if called else 0

@@ -13,10 +13,10 @@
 namespace cleave::python {
 namespace {
 
-/// Of the buffer protocol's formats, those of one native number.
+/// The element type for a format of the buffer protocol, if it is one native number.
 std::optional<DType> dtype_of_format(const char* format, Py_ssize_t item_size) {
   if (!format) return DType::u8;
-  if (*format == '@' || *format == '=' || *format == '<') ++format;  // little endian, as every machine that cleave runs on
+  if (*format == '@' || *format == '=' || *format == '<') ++format;  // little-endian, as all supported machines
   if (format[0] == '\0' || format[1] != '\0') return std::nullopt;
   const auto integer = [&](bool has_sign) -> std::optional<DType> {
     switch (item_size) {
@@ -50,22 +50,22 @@ bool aligned(const void* data, Py_ssize_t item_size) {
   return reinterpret_cast<std::uintptr_t>(data) % static_cast<std::uintptr_t>(std::max<Py_ssize_t>(item_size, 1)) == 0;
 }
 
-/// A bool that is neither 0 nor 1 is none to compilers.
+/// Whether all bools are 0 or 1: any other byte is undefined behaviour as a bool.
 bool good_values(const Py_buffer& view, DType dtype) {
   if (dtype != DType::boolean) return true;
   const auto* bytes = static_cast<const unsigned char*>(view.buf);
   return std::all_of(bytes, bytes + view.len, [](unsigned char byte) { return byte <= 1; });
 }
 
-/// What is given back when nobody uses the memory any more, from whatever thread that is.
+/// Releases a buffer view when its memory is no longer used, on any thread.
 void release_view(Py_buffer* view) {
   const Gil gil;
-  if (!gil.held()) return;  // Python is gone, and its memory with it
+  if (!gil.held()) return;  // the interpreter has ended, and its memory with it
   PyBuffer_Release(view);
   delete view;
 }
 
-/// An Array on the buffer of `value`; nothing where it has none that can be used as it lies.
+/// An Array on the buffer of `value`; nothing if it has no buffer that can be used without conversion.
 std::optional<Array> from_buffer(nb::handle value, bool writable) {
   if (!PyObject_CheckBuffer(value.ptr())) return std::nullopt;
   auto view = std::make_unique<Py_buffer>();
@@ -86,7 +86,7 @@ std::optional<Array> from_buffer(nb::handle value, bool writable) {
   return Array::borrow(std::move(type), data, [held] { release_view(held); });
 }
 
-/// The same memory, read as elements of another type of the same size.
+/// The same memory as elements of another type of the same size.
 Array reinterpreted(const Array& array, DType dtype) {
   return Array::borrow({dtype, array.shape()}, array.bytes(), [array] {});
 }
@@ -97,7 +97,7 @@ Array from_capsule(nb::handle capsule) {
   Result<Array> array = Array::from_dlpack(managed);
   if (!array) throw nb::buffer_error(array.error().message.c_str());
   PyCapsule_SetName(capsule.ptr(), "used_dltensor");
-  // Whoever made the tensor may be Python code: it is let go with the interpreter's lock held.
+  // The tensor's deleter may run Python code, so it is called with the interpreter's lock held.
   auto* owner = new Array(*std::move(array));
   return Array::borrow(owner->type(), owner->bytes(), [owner] {
     const Gil gil;
@@ -105,7 +105,7 @@ Array from_capsule(nb::handle capsule) {
   });
 }
 
-/// The memory of an Array, as Python's buffer protocol has it: what a NumPy array is made on, and what it keeps alive.
+/// The memory of an Array, exposed by Python's buffer protocol: a NumPy array is made on it and keeps it alive.
 struct Memory {
   Array array;
   bool writable;
@@ -114,13 +114,13 @@ struct Memory {
 int get_buffer(PyObject* self, Py_buffer* view, int flags) {
   auto* memory = nb::inst_ptr<Memory>(self);
   auto* data = const_cast<std::byte*>(memory->array.bytes());
-  static std::byte nothing[1];  // an empty array has no memory, and a buffer must have some
+  static std::byte nothing[1];  // an empty array has no memory, but a buffer must have an address
   return PyBuffer_FillInfo(view, self, data ? data : nothing, memory->array.type().bytes(), memory->writable ? 0 : 1, flags);
 }
 
 PyType_Slot memory_slots[] = {{Py_bf_getbuffer, reinterpret_cast<void*>(get_buffer)}, {0, nullptr}};
 
-/// NumPy's element type; looked up once, but for bf16's, which the package ml_dtypes brings.
+/// NumPy's element type, looked up once. That of bf16 comes from the package ml_dtypes.
 nb::object numpy_dtype(DType dtype) {
   static std::array<PyObject*, kDTypeCount> known{};
   PyObject*& kept = known[static_cast<std::size_t>(dtype)];
@@ -194,7 +194,7 @@ nb::object to_numpy_copy(const Array& array) {
 void bind_arrays(nb::module_& module) {
   [[maybe_unused]] const nb::class_<Memory> memory(module, "Memory", nb::type_slots(memory_slots),
                                                    "Memory of cleave's that a NumPy array lies on.");
-  // What tests ask: whether memory is shared.
+  // For tests, which check that memory is shared.
   module.def(
       "address_of", [](nb::handle value) { return reinterpret_cast<std::uintptr_t>(to_array(value).bytes()); }, nb::arg("value"),
       "Where the data lie that cleave would read for this array.");

@@ -1,4 +1,4 @@
-// `python -m cleave`: the command line itself, in this process.
+// `python -m cleave`: runs the command line in this process.
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -14,7 +14,7 @@ void bind_command_line(nb::module_& module) {
   module.def(
       "command_line",
       [](std::vector<std::string> arguments) {
-        // Python's handler only takes a note; a command ends by Ctrl-C at once.
+        // Python's handler would only record the signal; with the default action, Ctrl-C ends a command at once.
         (void)std::signal(SIGINT, SIG_DFL);
         std::vector<char*> words;
         for (std::string& argument : arguments) words.push_back(argument.data());

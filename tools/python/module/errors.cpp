@@ -21,7 +21,7 @@ std::string_view to_string(ErrorKind kind) {
   return "machine";
 }
 
-/// Without the line break at its end: Python's printers add their own.
+/// Removes line breaks at the end: Python's printers add their own.
 std::string trimmed(std::string text) {
   while (text.ends_with('\n')) text.pop_back();
   return text;
@@ -66,7 +66,7 @@ std::optional<int> known(int number) {
   return number > 0 ? std::optional(number) : std::nullopt;
 }
 
-/// `file`, `line` and `column` of what stands somewhere.
+/// Binds the properties `file`, `line` and `column` of an object with a source location.
 template <class T, class Place>
 void bind_place(nb::class_<T>& bound, Place place) {
   bound.def_prop_ro(

@@ -1,4 +1,4 @@
-// Diagnostics as Python sees them, and failure as Python's exceptions (cleave/_errors.py).
+// Diagnostics as Python objects, and errors as Python exceptions (cleave/_errors.py).
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -11,11 +11,11 @@ namespace cleave::python {
 namespace nb = nanobind;
 
 using DiagnosticList = nb::typed<nb::list, Diagnostic>;
-/// As Python objects.
+/// Converts diagnostics to Python objects.
 DiagnosticList to_list(const Diagnostics& diagnostics);
-/// Throws cleave.Error of its kind.
+/// Throws the subclass of cleave.Error for the error's kind.
 [[noreturn]] void raise(const Error& error);
-/// Throws what the errors among the diagnostics say; all diagnostics go with it.
+/// Throws an exception for the errors among the diagnostics; it carries all diagnostics.
 [[noreturn]] void raise(const Diagnostics& diagnostics);
 
 template <class T>

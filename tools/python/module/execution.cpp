@@ -1,4 +1,4 @@
-// Programs made ready to run, and runs. Other Python threads work on while one waits here.
+// Compiled programs and their runs. Waiting here releases the interpreter's lock, so that other Python threads continue.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
@@ -24,7 +24,7 @@
 namespace cleave::python {
 namespace {
 
-/// What `print` prints goes where Python's own goes.
+/// Prints a line of a program's `print` to Python's sys.stdout.
 void print_line(std::string_view line) {
   const Gil gil;
   if (!gil.held()) return;
@@ -36,7 +36,7 @@ void print_line(std::string_view line) {
   }
 }
 
-/// What a host function raised, with KeyboardInterrupt as itself; else the Error.
+/// Raises the exception of a host function if there is one, KeyboardInterrupt as itself; else the Error.
 [[noreturn]] void raise_from_run(const Error& error, bool interrupted = false) {
   nb::object cause = interrupted ? take_interrupt() : take_exception(error.message);
   if (cause.is_none()) raise(error);
@@ -58,7 +58,7 @@ void check_signals() {
   if (PyErr_CheckSignals() != 0) throw nb::python_error();
 }
 
-/// What cleave holds and takes long to let go of, let go without the interpreter's lock: threads end that may want it.
+/// Owns an object whose destruction takes long; destroys it without the interpreter's lock, which threads that it joins may need.
 template <class T>
 class Released {
  public:
@@ -78,7 +78,7 @@ class Released {
   std::unique_ptr<T> value_;
 };
 
-/// What a run gave, as cleave.Results: a dict with more to it. `out`: arrays of the caller's that have been written.
+/// The results of a run as cleave.Results, a dict with more attributes. `out`: arrays of the caller that were written.
 nb::object to_results(std::vector<std::pair<std::string, Array>> outputs, bool writable, double seconds, double simulated_seconds,
                       nb::handle out = nb::none()) {
   static PyObject* const type = nb::object(nb::module_::import_("cleave._run").attr("Results")).release().ptr();
@@ -94,7 +94,7 @@ nb::object to_results(std::vector<std::pair<std::string, Array>> outputs, bool w
   return results;
 }
 
-/// Runs whose handle is gone while they were under way: they go on, and nobody waits for them but the end of Python.
+/// Runs whose handle was released before they ended: they continue, and only the end of Python waits for them.
 class Orphans {
  public:
   void adopt(std::unique_ptr<Run> run) {
@@ -114,7 +114,7 @@ class Orphans {
 };
 
 Orphans& orphans() {
-  static auto* const forever = new PerProcess<Orphans>;  // not destroyed: Python is gone by then
+  static auto* const forever = new PerProcess<Orphans>;  // never destroyed: Python has ended by then
   return **forever;
 }
 
@@ -152,7 +152,7 @@ class PythonRun {
     if (!*array) raise_from_run(array->error());
     return to_numpy(**std::move(array), false);
   }
-  /// Of a run that is over.
+  /// The results of the run; waits until it has ended.
   nb::object results() const {
     wait(std::nullopt);
     const Result<RunResult>& result = without_gil([this]() -> const Result<RunResult>& { return run_->wait(); });
@@ -164,7 +164,7 @@ class PythonRun {
  private:
   using Clock = std::chrono::steady_clock;
 
-  /// Waits in slices, between which signals are looked at.
+  /// Waits in slices, and handles signals between them.
   template <class Wait>
   static bool patiently(std::optional<double> timeout, Wait&& wait) {
     constexpr double kLongest = 1e9;
@@ -198,7 +198,7 @@ class PythonExecutable {
       }
   }
 
-  /// None: inputs of other types than those that this was compiled for.
+  /// Returns None if the inputs have other types than those that this was compiled for.
   nb::object run(nb::handle inputs, nb::handle out) const {
     RunOptions options = options_for(inputs, out);
     if (!fits(options)) return nb::none();
@@ -221,7 +221,7 @@ class PythonExecutable {
     if (!fits(options)) return nullptr;
     return std::make_unique<PythonRun>(without_gil([&] { return executable_->submit(std::move(options)); }));
   }
-  /// The shortest of `count` runs as C++ makes them, for comparison.
+  /// The seconds of the fastest run, called from C++, for comparison.
   [[nodiscard]] double shortest_run(nb::handle inputs, int count) const {
     const std::map<std::string, Array> arrays = to_arrays(inputs, types_);
     return without_gil([&] {
@@ -234,7 +234,7 @@ class PythonExecutable {
       return shortest.count();
     });
   }
-  /// Whether some of it runs on the simulated accelerator.
+  /// Whether part of the program runs on the simulated accelerator.
   [[nodiscard]] bool simulates() const { return simulates_; }
   [[nodiscard]] DiagnosticList diagnostics() const { return to_list(executable_->diagnostics()); }
   /// The inputs and parameters that are states, with their types.

@@ -1,4 +1,4 @@
-// The interpreter's lock, for threads of ours and for code that may run when Python is gone already.
+// The interpreter's lock (GIL), for our own threads and for code that may run after Python has ended.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -8,7 +8,7 @@
 
 namespace cleave::python {
 
-/// Holds the lock, from any thread, unless the interpreter ends or has ended: then nothing of Python's may be touched.
+/// Holds the lock, on any thread, unless the interpreter is ending or has ended: then Python objects must not be touched.
 class Gil {
  public:
   Gil() {
@@ -29,14 +29,14 @@ class Gil {
   std::optional<nanobind::gil_scoped_acquire> lock_;
 };
 
-/// Lets other Python threads work while `work` does, which touches nothing of Python's.
+/// Releases the lock during `work`, which must not touch Python objects.
 template <class F>
 auto without_gil(F&& work) {
   const nanobind::gil_scoped_release release;
   return std::forward<F>(work)();
 }
 
-/// A Python object that may be let go from any thread.
+/// A Python object that any thread may release.
 class SharedObject {
  public:
   explicit SharedObject(nanobind::object object) : object_(std::move(object)) {}

@@ -12,11 +12,12 @@
 namespace cleave::python {
 namespace {
 
-/// Exceptions on their way from the thread of a run to who waits for it: an Error is nothing but text. The last few, by that text.
+/// Passes exceptions from the thread of a run to the thread that waits for it, since an Error carries only text. Keeps the last few, by
+/// that text.
 class Exceptions {
  public:
   void put(std::string message, nb::object exception) {
-    std::shared_ptr<SharedObject> oldest;  // let go without the lock: Python code may run then
+    std::shared_ptr<SharedObject> oldest;  // released without the lock, since Python code may run then
     const std::lock_guard lock(mutex_);
     raised_.emplace_back(std::move(message), std::make_shared<SharedObject>(std::move(exception)));
     if (raised_.size() <= kMost) return;
@@ -42,7 +43,7 @@ class Exceptions {
 };
 
 Exceptions& exceptions() {
-  static auto* const forever = new PerProcess<Exceptions>;  // not destroyed: Python is gone by then
+  static auto* const forever = new PerProcess<Exceptions>;  // never destroyed: Python has ended by then
   return **forever;
 }
 
@@ -50,7 +51,7 @@ Error mistake(const PythonFunction& function, const std::string& what) {
   return {"host function `" + function.name + "` " + what, {}, ErrorKind::user};
 }
 
-/// Copies what the function returned to where the program wants it.
+/// Copies the function's result to the program's memory.
 Status fill(const PythonFunction& function, nb::handle given, Array& result, const std::string& which) {
   const Array array = to_array(given, &result.type());
   if (array.type() != result.type()) {
@@ -90,7 +91,7 @@ Status call(const PythonFunction& function, const SharedObject& callable, std::s
     if (raised.traceback().is_valid()) PyException_SetTraceback(exception.ptr(), raised.traceback().ptr());
     exceptions().put(error.message, std::move(exception));
     return error;
-  } catch (const std::exception& thrown) {  // of nanobind: what was returned is no array
+  } catch (const std::exception& thrown) {  // from nanobind: the returned object is no array
     return mistake(function, std::string("returned what is no array: ") + thrown.what());
   }
 }

@@ -1,5 +1,5 @@
-// A handler of signals may do next to nothing: ours wakes a thread, which asks the run to stop, and goes on to Python's. It stands only
-// while a run is under way, so that whatever handlers Python code sets before or after are left as they are.
+// Only few functions may be called in a signal handler: ours wakes a thread, which asks the run to stop, and then calls Python's handler.
+// It is installed only during a run, so that handlers that Python code sets before or after stay untouched.
 #include "tools/python/module/interrupt.h"
 
 #include <semaphore.h>
@@ -15,16 +15,16 @@
 namespace cleave::python {
 namespace {
 
-/// Reached by the handler, which gets nothing but a number.
+/// State of the signal handler, which has only a signal number as argument.
 struct Watch {
   sem_t interrupts = {};
   struct sigaction before = {};
   std::atomic<bool> running = false;  ///< a run on the main thread
   std::mutex mutex;
-  std::stop_source source;  ///< of that run; written under the mutex, by the main thread alone
+  std::stop_source source;  ///< stops that run; written by the main thread alone, under the mutex
 };
 
-/// Made before the first handler stands, so that a handler finds it; outlives every thread.
+/// Set before the first handler is installed, so that handlers always find it; outlives every thread.
 Watch* watched = nullptr;
 
 void on_interrupt(int signal) {
@@ -55,13 +55,13 @@ bool start_watching() {
   try {
     std::thread(stop_runs).detach();
   } catch (const std::exception&) {
-    delete std::exchange(watched, nullptr);  // no thread to be had: the run goes on to its end
+    delete std::exchange(watched, nullptr);  // no thread is available: the run cannot be interrupted
   }
   return watched != nullptr;
 }
 
 bool on_main_thread() {
-  static const pid_t process = ::getpid();  // a child that was forked has none of our threads
+  static const pid_t process = ::getpid();  // a forked child has none of our threads
   return ::gettid() == process;
 }
 
@@ -69,7 +69,7 @@ bool on_main_thread() {
 
 StopOnInterrupt::StopOnInterrupt() {
   if (!on_main_thread() || !start_watching()) return;
-  if (watched->running) return;  // a host function of a run has started another one
+  if (watched->running) return;  // a host function of a run has started another run
   if (watched->source.stop_requested()) {
     const std::lock_guard lock(watched->mutex);
     watched->source = std::stop_source();
@@ -81,7 +81,7 @@ StopOnInterrupt::StopOnInterrupt() {
   (void)::sigaction(SIGINT, &action, &watched->before);
   const struct sigaction& before = watched->before;
   if ((before.sa_flags & SA_SIGINFO) != 0 || before.sa_handler == SIG_DFL || before.sa_handler == SIG_IGN) {
-    (void)::sigaction(SIGINT, &before, nullptr);  // who wants Ctrl-C to end the process, or to do nothing, gets that
+    (void)::sigaction(SIGINT, &before, nullptr);  // without Python's handler, Ctrl-C keeps its action: to end the process, or nothing
     return;
   }
   watching_ = true;
@@ -93,7 +93,7 @@ StopOnInterrupt::~StopOnInterrupt() {
   watched->running = false;
   struct sigaction now = {};
   (void)::sigaction(SIGINT, &watched->before, &now);
-  if (now.sa_handler != on_interrupt) (void)::sigaction(SIGINT, &now, nullptr);  // a host function has set a handler of its own
+  if (now.sa_handler != on_interrupt) (void)::sigaction(SIGINT, &now, nullptr);  // a host function has installed a handler of its own
 }
 
 std::stop_token StopOnInterrupt::token() const {

@@ -1,5 +1,5 @@
-// Ctrl-C while a run keeps the main thread: asks the run to stop. Python itself only takes note of the signal, and raises
-// KeyboardInterrupt once its own code goes on.
+// Ctrl-C during a run on the main thread: asks the run to stop. Python itself only records the signal, and raises KeyboardInterrupt when
+// its own code continues.
 #pragma once
 
 #include <csignal>
@@ -7,7 +7,7 @@
 
 namespace cleave::python {
 
-/// For the time of one run on the main thread; on others it does nothing, as they get no KeyboardInterrupt either.
+/// To be held during one run on the main thread. On other threads it does nothing, since those get no KeyboardInterrupt either.
 class StopOnInterrupt {
  public:
   StopOnInterrupt();
@@ -15,7 +15,7 @@ class StopOnInterrupt {
   StopOnInterrupt& operator=(const StopOnInterrupt&) = delete;
   ~StopOnInterrupt();
 
-  /// Asked to stop by the signal; never on other threads.
+  /// The stop token that the signal triggers; never triggered on other threads.
   [[nodiscard]] std::stop_token token() const;
 
  private:

@@ -7,7 +7,7 @@
 
 NB_MODULE(_cleave, module) {
   using namespace cleave::python;
-  // What exceptions and modules still hold when Python ends goes with the process.
+  // Objects that exceptions and modules still hold when Python ends are released with the process, so nanobind need not warn of them.
   nanobind::set_leak_warnings(false);
   module.doc() = "What the package cleave is made of; not for users.";
   module.attr("version") = cleave::kVersion;

@@ -1,4 +1,4 @@
-// The parts of the extension module `cleave._cleave`, one source file each. Thin: what users see is made of them in cleave/*.py.
+// The parts of the extension module `cleave._cleave`, one source file each. They are thin; cleave/*.py builds the public interface on them.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -15,17 +15,17 @@ namespace nb = nanobind;
 using AnyList = nb::typed<nb::list, nb::any>;
 using AnyDict = nb::typed<nb::dict, nb::str, nb::any>;
 
-/// A graph that was read or traced; never changed afterwards.
+/// A graph that was read or traced. It is immutable.
 struct Program {
   explicit Program(Graph g, std::string from = {}) : graph(std::make_shared<const Graph>(std::move(g))), file(std::move(from)) {}
   std::shared_ptr<const Graph> graph;
   std::string file;  ///< the YAML model that it was read from, or empty
 };
 
-void bind_program(nb::module_& module);       ///< Program: read, look at, save, plan, compile
+void bind_program(nb::module_& module);       ///< Program: read, inspect, save, plan, compile
 void bind_execution(nb::module_& module);     ///< Executable, Run
 void bind_tracing(nb::module_& module);       ///< Recorder
-void bind_vocabulary(nb::module_& module);    ///< what can be called, for tools/python/write_functions.py
+void bind_vocabulary(nb::module_& module);    ///< the callable functions, for tools/python/write_functions.py
 void bind_command_line(nb::module_& module);  ///< `python -m cleave`
 
 }  // namespace cleave::python

@@ -1,4 +1,4 @@
-// What Python's keyword arguments mean to compile() and read_model().
+// Conversion of Python's keyword arguments to options of compile() and read_model().
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -7,7 +7,7 @@
 
 namespace cleave::python {
 
-/// From a dict with some of device, placement, machine, threads, precision, warn. Throws cleave.UsageError.
+/// Reads a dict with any of device, placement, machine, threads, precision, warn. Throws cleave.UsageError.
 CompileOptions compile_options(nanobind::handle dict);
 
 }  // namespace cleave::python

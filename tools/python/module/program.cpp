@@ -1,4 +1,4 @@
-// Programs: read, looked at, saved, planned.
+// Binds Program: reading, inspecting, saving and planning.
 #include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
@@ -37,7 +37,7 @@ Graph read_graph_file(const std::string& path, const Dims& dims) {
 
 using Shapes = std::map<std::string, std::vector<std::optional<std::int64_t>>>;
 
-/// What `load` was given, as read_model() takes it.
+/// Converts the keyword arguments of `load` to options of read_model().
 ModelOptions model_options(const AnyDict& given) {
   ModelOptions options;
   for (auto [key, value] : given) {
@@ -86,7 +86,7 @@ bool has_default(const Node& node) {
   return node.kind == NodeKind::parameter || node.attributes.find("file") != nullptr || node.attributes.find("value") != nullptr;
 }
 
-/// Name, type as text, and whether it may be left out of a run.
+/// The name, the type as text, and whether a run may omit it.
 using Leaves = nb::typed<nb::list, nb::typed<nb::tuple, nb::str, nb::str, bool>>;
 Leaves leaves(const Program& program, NodeKind kind) {
   Leaves result;
@@ -106,7 +106,7 @@ Outputs outputs(const Program& program) {
   return result;
 }
 
-/// With inputs that take an output of the run before, by their names.
+/// The program with inputs that take outputs of the previous run, by their names.
 Program with_states(const Program& program, const std::map<std::string, std::string>& states) {
   Graph graph = *program.graph;
   for (const auto& [input, output] : states) check(keep_state(graph, input, output));

@@ -1,4 +1,4 @@
-// Tracing for Python: the Tracer as an object, spoken to by cleave/_trace.py, which knows the user's functions, nests and places.
+// Tracing for Python: wraps the Tracer for cleave/_trace.py, which handles the user's functions, nests and locations.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
@@ -15,7 +15,7 @@
 namespace cleave::python {
 namespace {
 
-/// Nothing for an integer that neither i64 nor u64 holds.
+/// The literal for a Python number; nothing for an integer that fits neither i64 nor u64.
 std::optional<Literal> literal_of(PyObject* number) {
   if (PyBool_Check(number)) return Literal{Literal::Type::boolean, number == Py_True ? 1 : 0, 0};
   if (PyFloat_Check(number)) return Literal{Literal::Type::floating, 0, PyFloat_AS_DOUBLE(number)};
@@ -32,7 +32,7 @@ std::string text_of(nb::handle object) {
   return nb::cast<std::string>(nb::str(object));
 }
 
-/// An integer as i64; `what` is what it is given for.
+/// Converts an integer to i64; `what` names its purpose in messages.
 std::int64_t integer_of(nb::handle value, const std::string& what) {
   const nb::object integer = nb::steal(PyNumber_Index(value.ptr()));
   if (!integer.is_valid()) throw nb::python_error();
@@ -55,7 +55,7 @@ DType dtype_named(nb::handle name) {
   return *dtype;
 }
 
-/// What an attribute becomes; its forms (one number where a list is meant) are the vocabulary's matter.
+/// Converts the value of an attribute. Alternative forms (one number instead of a list) are handled by the vocabulary.
 AttributeValue attribute_of(nb::handle value, const AttributeDef& definition) {
   using Type = AttributeDef::Type;
   if (definition.type == Type::dtype) return dtype_named(value);
@@ -91,7 +91,7 @@ Side side_named(const std::string& name) {
   throw nb::value_error(("`place` takes \"host\" or \"accelerator\", not \"" + name + "\"").c_str());
 }
 
-/// A trace from begin to end. What stands for a value is an Operand; numbers and arrays may stand in its place.
+/// One trace from start to end. Values are Operands; numbers and arrays are accepted in their place.
 class Recorder {
  public:
   explicit Recorder(std::string name) : tracer_(std::in_place, std::move(name)) {}
@@ -105,7 +105,7 @@ class Recorder {
     for (auto [key, value] : initial) {
       const auto attribute = nb::cast<std::string>(key);
       if (attribute == "value" && PyLong_Check(value.ptr())) {
-        constexpr long long kExact = 1LL << 53;  // beyond it a double skips integers
+        constexpr long long kExact = 1LL << 53;  // a double cannot represent all integers beyond this
         int overflow = 0;
         const long long integer = PyLong_AsLongLongAndOverflow(value.ptr(), &overflow);
         const bool rounded = overflow != 0 || (integer > -kExact && integer < kExact);
@@ -147,7 +147,7 @@ class Recorder {
     }
     return tracer().apply(*op, operands(inputs, location), std::move(given), location);
   }
-  /// An operator, which messages name by its symbol.
+  /// Traces an operator, which messages call by its symbol.
   std::vector<Operand> operate(const std::string& symbol, const std::string& name, const AnyList& inputs, const SourceLocation& location) {
     const OpDef* op = find_function(name);
     if (!op) throw nb::value_error(("no function `" + name + "`").c_str());
@@ -168,7 +168,7 @@ class Recorder {
   Operand rename(nb::handle value, const std::string& name, const SourceLocation& location) {
     return tracer().rename(operand(value, location), name, location);
   }
-  /// What stands for a tensor, a number or an array.
+  /// The operand for a tensor, a number or an array.
   Operand value(nb::handle value, const SourceLocation& location) { return operand(value, location); }
   std::vector<std::string> output_names(const std::vector<std::string>& members, const std::vector<Operand>& values) {
     std::vector<Tracer::Returned> returned;
@@ -183,7 +183,7 @@ class Recorder {
     return std::pair(std::string(to_string(type->dtype)), type->shape);
   }
 
-  // Control flow. A state is a list of values and the names that they have in the user's nest.
+  // Control flow. A state is a list of values and their names in the user's nest.
   using Values = std::vector<Operand>;
   std::pair<Operand, Values> begin_for(nb::handle count, const AnyList& values, const std::vector<std::string>& names,
                                        std::optional<double> expect, const SourceLocation& location) {
@@ -253,7 +253,7 @@ class Recorder {
     if (!tracer_) throw nb::value_error("a tensor is used outside of the trace that made it; pass it in as an input, or return it");
     return *tracer_;
   }
-  /// A program keeps what it was given, whatever becomes of the caller's array.
+  /// Copies an array, since a program must not change when the caller's array does.
   static Array copied(const Array& array) {
     Array copy(array.type());
     if (array.type().bytes() > 0) std::memcpy(copy.mutable_bytes(), array.bytes(), static_cast<std::size_t>(array.type().bytes()));
@@ -273,13 +273,13 @@ class Recorder {
     for (nb::handle value : values) result.push_back(operand(value, location));
     return result;
   }
-  /// Results without a name in their nest are called as the body or arm named them.
+  /// Results without a name in their nest get the name that the body or arm gave them.
   Values inheriting(Values results, const std::vector<std::string>& names, const std::vector<Tracer::State>& yielded) {
     for (std::size_t i = 0; i < results.size(); ++i)
       if (i >= names.size() || names[i].empty()) tracer().inherit_name(results[i], yielded[i].operand);
     return results;
   }
-  /// Wrong values that are carried out are to be blamed where they were computed.
+  /// Loop-carried states. The location of a yielded value is that of its producer, so that errors about it point there.
   std::vector<Tracer::State> states(const AnyList& values, const std::vector<std::string>& names, const SourceLocation& location,
                                     bool initial) {
     std::vector<Tracer::State> result;

@@ -1,4 +1,4 @@
-// What programs can call, as the module's functions are written from it (tools/python/write_functions.py).
+// Lists the callable functions; tools/python/write_functions.py writes the module's Python functions from the list.
 #include <nanobind/stl/string.h>
 
 #include <set>
@@ -36,7 +36,7 @@ std::string list_text(const std::vector<T>& values) {
   return "[" + text + "]";
 }
 
-/// A default as Python writes it.
+/// A default value as a Python expression.
 std::string text_of(const AttributeValue& value) {
   if (const auto* flag = std::get_if<bool>(&value)) return *flag ? "True" : "False";
   if (const auto* integer = std::get_if<std::int64_t>(&value)) return std::to_string(*integer);
@@ -48,7 +48,7 @@ std::string text_of(const AttributeValue& value) {
   return "";
 }
 
-/// Values with which some call of an op may be valid.
+/// Sets an attribute to a value with which some call of the op may be valid.
 void put_sample(Attributes& attributes, const AttributeDef& definition, std::int64_t rank, std::int64_t number) {
   switch (definition.type) {
     case Type::boolean: return attributes.set(definition.name, false);
@@ -63,7 +63,7 @@ void put_sample(Attributes& attributes, const AttributeDef& definition, std::int
 
 using Counts = std::set<std::size_t>;
 
-/// Tries one call.
+/// Tries one call, and records the number of its results if it is valid.
 void try_call(const OpDef& op, const std::vector<TensorType>& types, std::int64_t number, Counts& counts) {
   Attributes attributes;
   const std::int64_t rank = types.empty() ? 1 : types.front().rank();
@@ -74,7 +74,7 @@ void try_call(const OpDef& op, const std::vector<TensorType>& types, std::int64_
   if (const auto* results = std::get_if<std::vector<TensorType>>(&ruled)) counts.insert(results->size());
 }
 
-/// Operands of one type.
+/// Tries operands of one type.
 void try_equal_types(const OpDef& op, Counts& counts) {
   const Shape shapes[] = {{}, {4}, {4, 4}, {6, 6}, {2, 4, 4}, {1, 4, 8, 8}};
   const int most = op.max_inputs < 0 ? op.min_inputs + 2 : op.max_inputs;
@@ -85,7 +85,7 @@ void try_equal_types(const OpDef& op, Counts& counts) {
           try_call(op, std::vector<TensorType>(static_cast<std::size_t>(inputs), TensorType{dtype, shape}), number, counts);
 }
 
-/// Operands of different types: all combinations of a few, among them those of recurrent networks.
+/// Tries operands of different types: all combinations of a few, including those of recurrent networks.
 void try_different_types(const OpDef& op, Counts& counts) {
   std::vector<TensorType> choices;
   for (const Shape& shape :
@@ -101,7 +101,7 @@ void try_different_types(const OpDef& op, Counts& counts) {
   }
 }
 
-/// How many results calls have, by trying some: none where no call was valid.
+/// The possible numbers of results, found by trying calls; empty if no call was valid.
 Counts result_counts(const OpDef& op) {
   if (op.purity == Purity::effect) return {0};
   Counts counts;
