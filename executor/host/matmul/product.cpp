@@ -251,7 +251,7 @@ void Product<T>::keep(Workers& workers, const Operands& all) {
   kept_from_ = all.b.at;
 }
 
-/// Panels of the right operand are packed once, by all, and then read by all.
+/// Packs the panels of the right operand once, by all threads, for all threads.
 template <class T>
 void Product<T>::packed(Workers& workers, const Operands& all, const T* bias) {
   if (!keeps_) shared_.reserve(1, packed_columns(std::min(strip_, columns_), code_.width) * std::min(kInnerBlock, all.inner));

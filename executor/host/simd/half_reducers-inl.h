@@ -3,7 +3,7 @@
 
 template <class H, const Reducer& single>
 struct HalfReducer {
-  /// Several short rows at once, or a long one block by block.
+  /// Takes several short rows at once, or a long one block by block.
   static void take_lines(const std::byte* in, std::int64_t rows, std::int64_t count, std::byte* states) {
     alignas(64) float wide[Reducer::kBlock];
     const auto* from = reinterpret_cast<const H*>(in);
