@@ -79,8 +79,8 @@ void lstm_piece(const Loops& loops, const Piece<4>& at) {
     loops.add(input, loops.read(at.recurrent[i], second), gates[i]);
     i == 3 ? loops.tanh(gates[i], gates[i]) : loops.sigmoid(gates[i], gates[i]);
   }
-  loops.multiply(gates[0], gates[3]);                     // what is new
-  loops.multiply(gates[2], loops.read(at.state, first));  // what is kept
+  loops.multiply(gates[0], gates[3]);                     // the new part
+  loops.multiply(gates[2], loops.read(at.state, first));  // the kept part
   loops.add(gates[2], gates[0]);
   loops.tanh(gates[2], second);
   loops.multiply(gates[1], second);

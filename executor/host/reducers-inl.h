@@ -148,8 +148,7 @@ struct FinderOf {
       places[row] = static_cast<std::int32_t>(in_row(in, count));
   }
   static void in_columns(const std::byte* bytes, std::int64_t rows, std::int64_t width, std::int64_t stride, std::int32_t* places) {
-    using Place =
-        std::conditional_t<sizeof(T) == 8, std::int64_t, std::int32_t>;  // as wide as the elements, so that one vector shape serves both
+    using Place = std::conditional_t<sizeof(T) == 8, std::int64_t, std::int32_t>;  // as wide as the elements, for vectors
     const T* in = reinterpret_cast<const T*>(bytes);
     S best[Finder::kMostWidth];
     Place at[Finder::kMostWidth];

@@ -15,10 +15,8 @@
 namespace cleave::runtime::host {
 namespace {
 
-constexpr std::int64_t kTileBytes =
-    8 << 10;  ///< bytes of a tile's rows in the widest element type: three such tiles fit into any first-level cache
-constexpr std::int64_t kMostRowBytes =
-    128 << 10;  ///< bytes of one row in the widest element type: several such rows fit into any second-level cache
+constexpr std::int64_t kTileBytes = 8 << 10;       ///< bytes of a tile of the widest elements: three fit into any first-level cache
+constexpr std::int64_t kMostRowBytes = 128 << 10;  ///< bytes of a row of the widest elements: several fit into any second-level cache
 constexpr std::int64_t kLeastPiece = 4 * kTileBytes, kMostPiece = 16 * kTileBytes, kPieces = 64;  ///< bytes of one piece of the work
 constexpr std::int64_t kWorthCode = 1024;  ///< elements: below it, code takes longer to generate than its runs save
 

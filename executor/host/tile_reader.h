@@ -30,8 +30,8 @@ class TileReader {
   [[nodiscard]] bool repeats() const { return count_ == 1 && step_[0] == 0; }
   /// Whether the operand is contiguous, in the result's order.
   [[nodiscard]] bool in_order() const { return count_ == 1 && step_[0] == 1; }
-  /// The number of consecutive results whose operands are contiguous or one element; a tile that ends at a multiple of it is read in place.
-  /// 0: tiles of any length are read in place, or none is.
+  /// The number of consecutive results that read contiguous elements, or a single one; a tile that ends at a multiple of it is read in
+  /// place. 0: tiles of any length are read in place, or none is.
   [[nodiscard]] std::int64_t row() const { return count_ > 1 && plain() ? extent_[0] : 0; }
   [[nodiscard]] bool repeats_in_row() const { return step_[0] == 0; }
   /// The operand's elements for `count` results from `begin` on, in place or assembled in `scratch`. `side_by_side`: also assembled if one

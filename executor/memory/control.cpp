@@ -68,8 +68,8 @@ class ControlSearch {
     return control;
   }
 
-  /// Chooses where the counter is written. Normally it is written for the next iteration once an iteration is decided; if the copies at the
-  /// iteration's end still read the counter's storage, it is written inside the body.
+  /// Chooses where the counter is written: by the decision, for the next iteration, or at the counter's place in the body, if its storage
+  /// may hold another value until then.
   static void place_counter(DeviceControl& control) {
     const auto overlap = [](const Range& a, const Range& b) {
       return a.bytes > 0 && b.bytes > 0 && a.offset < b.offset + b.bytes && b.offset < a.offset + a.bytes;

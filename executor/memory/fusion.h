@@ -12,8 +12,8 @@
 
 namespace cleave::runtime {
 
-/// Groups of operations of one block. Their steps are adjacent, except for operations that only the group's first other operation reads,
-/// which may stand anywhere before. The kernel runs at the last operation's step.
+/// Groups of operations of one block. Their steps are adjacent, except for leading operations whose results only the first adjacent
+/// operation reads: these may stand anywhere before. The kernel runs at the last operation's step.
 struct Fusion {
   std::vector<FusionGroup> groups;
   std::vector<std::int32_t> group_of;  ///< by node; -1: not fused. Empty: nothing is fused

@@ -242,7 +242,7 @@ class LivenessAnalysis {
   /// Whether the result is an alias of the operand. Only on an accelerator: on the host, each array has one owner.
   [[nodiscard]] bool renames(const Node& node) const { return !host_ && node.kind == NodeKind::operation && node.op->keeps_bytes; }
   static bool updates(const Node& node) { return node.kind == NodeKind::operation && ops::updated_operand(*node.op); }
-  /// Whether the operation updates `input` in place and reads it as no other operand.
+  /// Whether the operation updates `input`, and does not also read it as another operand.
   static bool updated(const Node& node, ValueId input) {
     return node.inputs[*ops::updated_operand(*node.op)] == input && std::count(node.inputs.begin(), node.inputs.end(), input) == 1;
   }

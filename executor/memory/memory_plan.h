@@ -68,10 +68,9 @@ struct MemoryPlan {
 
 /// The memory that may be spent to save copies and waits.
 struct Spending {
-  std::int64_t slack = 0;  ///< as for find_liveness()
-  bool rotate = false;     ///< values that a loop would copy in each iteration get rotating buffers
-  std::int64_t twice_from =
-      0;  ///< with `rotate`: transfers of at least so many bytes in each iteration are double-buffered too; 0: none are
+  std::int64_t slack = 0;       ///< as for find_liveness()
+  bool rotate = false;          ///< values that a loop would copy in each iteration get rotating buffers
+  std::int64_t twice_from = 0;  ///< with `rotate`: the smallest transfer that is double-buffered too; 0: none is
 };
 
 /// Plans a device's memory. `arrays_external`: inputs, parameters, constants and outputs are arrays outside the arena (the host); else they

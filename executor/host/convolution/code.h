@@ -44,7 +44,7 @@ struct SlideCall {
   std::int64_t stride = 1;             ///< 1 or 2
   std::int64_t lines = 0, length = 0;  ///< extents of the channel
   std::int64_t before = 0, out_lines = 0,
-               width = 0;                   ///< lines of padding before the channel, fewer than the kernel has; extents of the result
+               width = 0;                   ///< lines of padding before, fewer than the kernel's; extents of the result
   const T *from = nullptr, *end = nullptr;  ///< nothing is read from `end` on
   const T* weights = nullptr;
   T bias = 0;

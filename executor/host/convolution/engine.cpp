@@ -17,10 +17,10 @@ constexpr std::int64_t kEnoughColumns = 8 * kPanels;                 ///< images
 constexpr std::int64_t kLeastPiece = 1 << 18, kMostPiece = 1 << 22, kPieces = 64;  ///< multiplications
 constexpr std::int64_t kStayBytes = 1 << 19;  ///< bytes of columns that stay in a core's second-level cache
 constexpr std::int64_t kAloneBytes = 1 << 18,
-                       kLeastAlone = 16;        ///< bytes of panels that one thread packs for itself; least number of pieces
+                       kLeastAlone = 16;        ///< bytes of panels packed by one thread; least number of pieces
 constexpr std::int64_t kAfterPiece = 16 << 10;  ///< elements
 constexpr std::int64_t kSlideBytes = 16 << 10,
-                       kMostSlides = 8;  ///< bytes of planes that stay in the first-level cache; most groups together
+                       kMostSlides = 8;  ///< bytes of planes for the first-level cache; most groups together
 constexpr std::int64_t kFewOutputs = 3;  ///< outputs of a group for which packing panels does not pay
 
 constexpr std::int64_t ceil_div(std::int64_t x, std::int64_t y) {
@@ -56,7 +56,7 @@ void ConvolutionEngine<T>::cut() {
   const double work = static_cast<double>(conv_.outputs) * static_cast<double>(outs) * static_cast<double>(depth);
   apart_ = conv_.groups > 1 && (work < kMostPiece || conv_.groups * conv_.batch >= 2 * kPieces / 8);
   const std::int64_t batch = std::max<std::int64_t>(1, conv_.batch);
-  // Without padding, stride and several taps, the right operand is read in place.
+  // With no padding, stride 1, one tap and a remainder small enough for dot products, the right operand is read in place.
   packs_ = !planes_.as_it_lies() || planes_.taps().size() > 1 || few_of(outs) != outs % product_.width;
   images_ = apart_ || !packs_ ? 1 : std::min(batch, ceil_div(kEnoughColumns, outs));
   if (images_ > 1) images_ = ceil_div(batch, ceil_div(batch, images_));  // evenly

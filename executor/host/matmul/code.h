@@ -48,7 +48,8 @@ struct ProductCode {
   std::int64_t rows = 0;   ///< rows of a register tile
   std::int64_t width = 0;  ///< elements of a vector register; register tiles are up to three wide
   void (*block)(const BlockCall<T>& call) = nullptr;
-  /// Pack into panels as BlockCall describes. `count`: rows of a, or columns of b. Each may write up to a register's width past the end.
+  /// Packs into panels as BlockCall describes. `count`: rows of a, or columns of b. Both pack functions may write up to a register's width
+  /// past the end.
   void (*pack_a)(const Matrix<const T>& a, std::int64_t count, std::int64_t inner, T* to) = nullptr;
   void (*pack_b)(const Matrix<const T>& b, std::int64_t count, std::int64_t inner, T* to) = nullptr;
   /// result[i, j] = sum over k of left[i, k] * right[j, k]; both operands are contiguous along k. For few rows of `left`.

@@ -280,9 +280,7 @@ inline __attribute__((always_inline)) void dot_tile(std::int64_t inner, const Ma
                                                     const Matrix<T>& result) {
   using V = Vector<T>;
   constexpr std::int64_t w = kWidth<T>;
-  constexpr int kTurns = R * C >= 8   ? 1
-                         : R * C >= 4 ? 2
-                                      : 4;  // independent accumulators: an addition has four times the latency of an iteration
+  constexpr int kTurns = R * C >= 8 ? 1 : R * C >= 4 ? 2 : 4;  // independent sums: an addition has the latency of four iterations
   V sum[kTurns][R][C] = {};
   std::int64_t k = 0;
   const auto step = [&](V(&into)[R][C]) __attribute__((always_inline)) {

@@ -8,12 +8,11 @@ namespace cleave::runtime::host {
 namespace {
 
 // Measured on Zen 4 with caches of 32 KiB and 1 MiB; not measured on other machines.
-constexpr std::int64_t kInnerBlock =
-    512;  ///< inner axis of a packed panel: one of three registers, 96 KiB, is read from the second-level cache
-constexpr std::int64_t kRowBlock = 96;               ///< the most rows multiplied by one packed panel while it is in cache
-constexpr std::int64_t kPanels = 48;                 ///< columns: a multiple of the panel width for every instruction set
-constexpr std::int64_t kColumnBlock = 11 * kPanels;  ///< the most columns of a piece
-constexpr std::int64_t kStrip = 4 * kColumnBlock;    ///< the most columns packed at a time: 4 MiB
+constexpr std::int64_t kInnerBlock = 512;  ///< inner axis of a packed panel: three registers wide, 96 KiB, read from the second-level cache
+constexpr std::int64_t kRowBlock = 96;     ///< the most rows multiplied by one packed panel while it is in cache
+constexpr std::int64_t kPanels = 48;       ///< columns: a multiple of the panel width for every instruction set
+constexpr std::int64_t kColumnBlock = 11 * kPanels;                     ///< the most columns of a piece
+constexpr std::int64_t kStrip = 4 * kColumnBlock;                       ///< the most columns packed at a time: 4 MiB
 constexpr std::int64_t kFirstCache = 32 << 10, kSecondCache = 1 << 20;  ///< bytes
 /// Multiplications of one piece: about 5 us, where dispatching it takes less than one. Large products have larger pieces, to reread less.
 constexpr std::int64_t kLeastPiece = 1 << 18, kMostPiece = 1 << 22, kPieces = 128;

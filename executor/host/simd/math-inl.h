@@ -140,7 +140,7 @@ inline constexpr T kExpHigh = kSingle<T> ? T(89) : T(710);
 template <class T>
 inline constexpr T kExpLow = kSingle<T> ? T(-104) : T(-746);
 
-/// Clamp x to a limit. A NaN passes, because Min and Max return their second operand for it.
+/// Clamps x to a limit (also `at_least`). A NaN passes, because Min and Max return their second operand for it.
 template <class D, class V>
 HWY_INLINE V at_most(D d, hn::TFromD<D> limit, V x) {
   return hn::Min(hn::Set(d, limit), x);
