@@ -23,9 +23,9 @@ struct LineLoops {
   void (*take_apart)(const LinesInMemory<const T>& from, std::int64_t lines, SplitLines<T> to);
   /// The inverse of take_apart, times `scale`.
   void (*put_together)(SplitLines<T> from, std::int64_t lines, T scale, const LinesInMemory<T>& to);
-  /// Elements k and half - k of Z, the transform of pairs of real numbers, give elements k and half - k of the whole transform X: X[k] = E
-  /// + w O with the transform of the even numbers, E = (Z[k] + conj Z[half - k]) / 2, and of the odd ones, O = (Z[k] - conj Z[half - k]) /
-  /// 2i, and w = exp(-2 pi i k / n) = cosines[k] - i sines[k].
+  /// Elements k and half - k of Z, the transform of pairs of real numbers, give elements k and half - k of the whole transform X:
+  ///  X[k] = E + w O with the transforms of the even numbers, E = (Z[k] + conj Z[half - k]) / 2, and of the odd ones,
+  ///  O = (Z[k] - conj Z[half - k]) / 2i, and w = exp(-2 pi i k / n) = cosines[k] - i sines[k].
   void (*split)(SplitLines<T> z, std::int64_t lines, std::int64_t half, const T* cosines, const T* sines);
   /// The inverse of split, twice as large: Z[k] = (X[k] + conj X[half - k]) + i conj(w) (X[k] - conj X[half - k]). The first and last X are
   /// real.

@@ -20,8 +20,7 @@ namespace {
 
 constexpr std::size_t kMostValues = 64;       ///< inputs plus values that the steps compute
 constexpr std::int64_t kTileBytes = 8 << 10;  ///< bytes of a tile of the widest elements: three fit into any first-level cache
-constexpr std::int64_t kLeastTiles = 4, kMostTiles = 16,
-                       kParts = 64;  ///< limits on a piece's tiles; number of pieces aimed at
+constexpr std::int64_t kLeastTiles = 4, kMostTiles = 16, kParts = 64;  ///< limits on a piece's tiles; pieces aimed at
 /// The shortest rows (of inputs that broadcast) at whose ends tiles are cut: if one piece of code runs, and if several pieces run.
 constexpr std::int64_t kWorthCuttingCode = 32, kWorthCutting = 512;
 constexpr std::int64_t kWorthCode = 1024;  ///< elements: below it, code takes longer to generate than its runs save

@@ -11,7 +11,7 @@
 namespace cleave::runtime::host {
 namespace {
 
-/// The op of a step that gives a value the shape that others expect; it is not in the table of ops.
+/// The op of an added step that copies elements in order, under another shape; it is not in the table of ops.
 const OpDef& copying() {
   static const OpDef op = [] {
     OpDef made;

@@ -15,7 +15,7 @@ namespace {
 constexpr std::int64_t kPiece = 1 << 16;  ///< least elements of one piece of the work
 
 /// A power of two that scales the elements of a window before they are summed, so that no sum exceeds the largest element. It changes bits
-/// only of results that are subnormal. Sums of f64 overflow as those of `mean` do.
+/// only where scaled elements are subnormal. Sums of f64 overflow as those of `mean` do.
 template <class T>
 T share_of_tap(std::size_t taps) {
   return std::is_same_v<T, float> ? T(1) / static_cast<T>(std::bit_ceil(taps)) : T(1);

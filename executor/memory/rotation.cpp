@@ -156,8 +156,7 @@ std::vector<FoundRotation> find_rotations(const Program& all, DeviceId device, c
   const auto end = [&](const FoundRotation& loop) { return liveness.times[loop.block][loop.step].end; };
   std::stable_sort(loops.begin(), loops.end(), [&](const auto& a, const auto& b) { return end(a) < end(b); });
   const std::vector<std::size_t> parent = parents(program);
-  std::vector<std::uint8_t> has_one(blocks.size(),
-                                    0);  ///< by block: contains a rotating loop, or a command, which needs fixed storages
+  std::vector<std::uint8_t> has_one(blocks.size(), 0);  ///< has a rotating loop inside, or a command that needs fixed storages
   for (std::size_t b = 0; b < blocks.size(); ++b) {
     if (std::none_of(blocks[b].steps.begin(), blocks[b].steps.end(), [](const Step& step) { return step.by_itself; })) continue;
     for (std::size_t a = b; a != kNoParent && !has_one[a]; a = parent[a]) has_one[a] = 1;

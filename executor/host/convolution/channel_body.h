@@ -99,7 +99,7 @@ void slide_strip(const SlideCall<T>& call, std::int64_t begin, std::index_sequen
   const auto give = [&]() __attribute__((always_inline)) {
     const Vector<T> done = open.next();
     if (to + w <= end) {
-      store(to, done);  // a short line is overwritten past its end, and the next store corrects it
+      store(to, done);  // the part past the end of a short line is overwritten by the next line
     } else {
       store(edge, done);
       for (std::int64_t i = 0; i < call.width; ++i) to[i] = edge[i];
@@ -160,7 +160,7 @@ void slide_second_strip(const SlideCall<T>& call, std::int64_t begin) {
   T* to = call.to + begin;
   const auto next = [&](bool wanted) __attribute__((always_inline)) {
     if (wanted && to + w <= end) {
-      store(to, sums[0]);  // a short line is overwritten past its end, and the next store corrects it
+      store(to, sums[0]);  // the part past the end of a short line is overwritten by the next line
     } else if (wanted) {
       store(edge, sums[0]);
       for (std::int64_t i = 0; i < call.width; ++i) to[i] = edge[i];

@@ -40,12 +40,11 @@ struct LinesCall {
 /// wide, or at least half a kernel wider than a register.
 template <class T>
 struct SlideCall {
-  std::int64_t kernel = 3;             ///< the kernel is 3 by 3 or 5 by 5
-  std::int64_t stride = 1;             ///< 1 or 2
-  std::int64_t lines = 0, length = 0;  ///< extents of the channel
-  std::int64_t before = 0, out_lines = 0,
-               width = 0;                   ///< lines of padding before, fewer than the kernel's; extents of the result
-  const T *from = nullptr, *end = nullptr;  ///< nothing is read from `end` on
+  std::int64_t kernel = 3;                            ///< the kernel is 3 by 3 or 5 by 5
+  std::int64_t stride = 1;                            ///< 1 or 2
+  std::int64_t lines = 0, length = 0;                 ///< extents of the channel
+  std::int64_t before = 0, out_lines = 0, width = 0;  ///< padding lines before, fewer than the kernel's; result extents
+  const T *from = nullptr, *end = nullptr;            ///< nothing is read from `end` on
   const T* weights = nullptr;
   T bias = 0;
   T* to = nullptr;

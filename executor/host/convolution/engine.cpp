@@ -9,19 +9,17 @@ namespace cleave::runtime::host {
 namespace {
 
 // Measured on Zen 4, like the constants of matmul/product.cpp.
-constexpr std::int64_t kInnerBlock = 512;                            ///< lines of packed panels in one block of the inner axis
-constexpr std::int64_t kPanels = 48;                                 ///< columns: a multiple of the panel width for every instruction set
-constexpr std::int64_t kRowBlock = 96, kColumnBlock = 11 * kPanels;  ///< the most rows and columns of a piece
-constexpr std::int64_t kStripBytes = 2 << 20;                        ///< bytes of panels that are packed before they are multiplied
-constexpr std::int64_t kEnoughColumns = 8 * kPanels;                 ///< images are processed together until they have as many columns
+constexpr std::int64_t kInnerBlock = 512;                                          ///< lines of a panel in one inner block
+constexpr std::int64_t kPanels = 48;                                               ///< columns: a multiple of every panel width
+constexpr std::int64_t kRowBlock = 96, kColumnBlock = 11 * kPanels;                ///< the most rows and columns of a piece
+constexpr std::int64_t kStripBytes = 2 << 20;                                      ///< bytes of panels packed before multiplication
+constexpr std::int64_t kEnoughColumns = 8 * kPanels;                               ///< images are batched until they have as many columns
 constexpr std::int64_t kLeastPiece = 1 << 18, kMostPiece = 1 << 22, kPieces = 64;  ///< multiplications
-constexpr std::int64_t kStayBytes = 1 << 19;  ///< bytes of columns that stay in a core's second-level cache
-constexpr std::int64_t kAloneBytes = 1 << 18,
-                       kLeastAlone = 16;        ///< bytes of panels packed by one thread; least number of pieces
-constexpr std::int64_t kAfterPiece = 16 << 10;  ///< elements
-constexpr std::int64_t kSlideBytes = 16 << 10,
-                       kMostSlides = 8;  ///< bytes of planes for the first-level cache; most groups together
-constexpr std::int64_t kFewOutputs = 3;  ///< outputs of a group for which packing panels does not pay
+constexpr std::int64_t kStayBytes = 1 << 19;                                       ///< bytes of columns in a core's second-level cache
+constexpr std::int64_t kAloneBytes = 1 << 18, kLeastAlone = 16;                    ///< bytes of panels one thread packs; least pieces
+constexpr std::int64_t kAfterPiece = 16 << 10;                                     ///< elements
+constexpr std::int64_t kSlideBytes = 16 << 10, kMostSlides = 8;                    ///< bytes of planes in first-level cache; most groups
+constexpr std::int64_t kFewOutputs = 3;                                            ///< outputs for which packing panels does not pay
 
 constexpr std::int64_t ceil_div(std::int64_t x, std::int64_t y) {
   return (x + y - 1) / y;

@@ -11,7 +11,7 @@ bool Planes::fit(const ops::Window& window) {
   double size = 1;
   for (const ops::WindowAxis& axis : window) {
     if (axis.kernel > kMostTaps) return false;
-    const std::int64_t behind = (axis.span() - 1) / axis.stride;  // index of the last window's last tap
+    const std::int64_t behind = (axis.span() - 1) / axis.stride;  // elements after the last window's first one
     size *= (static_cast<double>(axis.out) + static_cast<double>(behind)) * static_cast<double>(std::min(axis.kernel, axis.stride));
   }
   return window.taps() <= kMostTaps && size <= 16.0 * static_cast<double>(window.ins() + window.outs()) + 4096;

@@ -320,7 +320,7 @@ inline __attribute__((always_inline)) void dot_tile(std::int64_t inner, const Ma
   }
 }
 
-/// Takes eight or four lines of the larger operand at a time, over all rows of the smaller operand's block.
+/// Takes eight or four lines of the larger operand at a time, with rows of the other that stay in the first-level cache.
 template <class T, int R>
 void dot_rows(std::int64_t columns, std::int64_t inner, const Matrix<const T>& left, const Matrix<const T>& right,
               const Matrix<T>& result) {
