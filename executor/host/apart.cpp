@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::chrono::milliseconds kLook{5};
 
-/// Threads that were left behind. They run code of libraries, whose memory goes when the process ends.
+/// Counts detached threads. They run library code, which is unloaded when the process ends, so the destructor waits for them.
 class LeftBehind {
  public:
   ~LeftBehind() {
@@ -60,7 +60,7 @@ struct Job {
     if (left) left_behind().change(-1);
     changed.notify_all();
   }
-  /// False: nobody wants it any more, and the thread is left behind.
+  /// Waits for the work; false: the run was stopped and the thread is left behind.
   bool wait() {
     std::unique_lock lock(mutex);
     while (!changed.wait_for(lock, kLook, [this] { return done; })) {

@@ -1,6 +1,7 @@
-// attention, as FlashAttention does it (Dao et al., 2022): a block of queries meets the keys tile by tile; scores live in a tile alone, and
-// what was summed is rescaled when a larger score comes. Queries of all heads that share keys are rows of one matrix. Products are the
-// tiles of matmul/code.h. How work is cut depends on the shape alone, so results are equal to the bit for every number of threads.
+// attention by FlashAttention (Dao et al., 2022): a block of queries is multiplied with the keys tile by tile; scores exist for one tile
+// only, and the accumulated sums are rescaled when a larger score appears. Queries of all heads that share keys are rows of one matrix.
+// Products use the micro-kernels of matmul/code.h. Work is divided by the shape alone, so results are bit for bit equal for every number of
+// threads.
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -17,12 +18,12 @@
 namespace cleave::runtime::host {
 namespace {
 
-constexpr std::int64_t kMostRows = 128;  ///< of a block of queries
+constexpr std::int64_t kMostRows = 128;  ///< rows of a block of queries
 constexpr std::int64_t kLeastRows = 32;
-constexpr std::int64_t kPieces = 16;      ///< blocks that are wanted at least, where there are rows for as many
-constexpr std::int64_t kTile = 256;       ///< keys at a time
-constexpr std::int64_t kFew = 8;          ///< rows that are not worth packing keys for
-constexpr std::int64_t kLongTile = 1024;  ///< keys at a time for these
+constexpr std::int64_t kPieces = 16;      ///< blocks aimed at, if there are enough rows
+constexpr std::int64_t kTile = 256;       ///< keys of a tile
+constexpr std::int64_t kFew = 8;          ///< rows for which packing the keys does not pay
+constexpr std::int64_t kLongTile = 1024;  ///< keys of a tile for these
 
 constexpr std::int64_t ceil_div(std::int64_t x, std::int64_t y) {
   return (x + y - 1) / y;
@@ -37,7 +38,7 @@ void convert(RowLoop loop, const std::byte* from, std::int64_t count, std::byte*
   loop(operands, steps, to, count);
 }
 
-/// `count` elements as numbers to compute with: those that are stored in half the bits are converted by `loop`, into `room`.
+/// `count` elements in the type of computation: elements of half the width are converted by `loop` into `room`.
 template <class T>
 const T* widened(RowLoop loop, const std::byte* from, std::int64_t count, T* room) {
   if (loop == nullptr) return reinterpret_cast<const T*>(from);
@@ -83,9 +84,9 @@ class Attention final : public HostKernel {
   }
 
  private:
-  /// One block of queries: what it reads and writes, in numbers to compute with.
+  /// One block of queries: its operands and its result, in the type of computation.
   struct Block {
-    std::int64_t batch = 0, head = 0;  ///< of the keys
+    std::int64_t batch = 0, head = 0;  ///< of the keys and values
     std::int64_t first = 0, rows = 0;  ///< among the queries of all heads that share the keys
     const T* query = nullptr;
     const std::byte *keys = nullptr, *values = nullptr, *mask = nullptr;
@@ -114,7 +115,7 @@ class Attention final : public HostKernel {
     const std::int64_t size = size_of(stored_);
     Block at{matrix / shape_.key_heads, matrix % shape_.key_heads, first, 0, nullptr, nullptr, nullptr, nullptr, nullptr};
     at.rows = std::min(block_, shape_.group() * shape_.queries - first);
-    const std::int64_t row = at.head * shape_.group() * shape_.queries + first;  // among those of the batch
+    const std::int64_t row = at.head * shape_.group() * shape_.queries + first;  // among the queries of the batch
     const auto operand = [&](std::size_t index, const ops::Strides& strides, std::int64_t inside) {
       return call.inputs[index].data + (ops::batch_offset(shape_.batch, strides, at.batch) + inside) * size;
     };
@@ -182,7 +183,7 @@ class Attention final : public HostKernel {
     }
   }
 
-  /// out = weights x values, or what was there and that.
+  /// Computes out = weights x values for the first tile, and adds the product to `out` for later ones.
   void add_values(const Block& at, std::int64_t key, std::int64_t count, T* scratch) const {
     const std::int64_t width = shape_.width;
     const T* values = widened(widen_, at.values + key * width * size_of(stored_), count * width, scratch + values_at_);
@@ -202,7 +203,7 @@ class Attention final : public HostKernel {
     code_.block({at.rows, width - whole, count, weights, false, {edge, 0, 0}, true, out.from(0, whole), key > 0});
   }
 
-  /// What the mask says of row `r` and the keys from `key` on; `room` is for what is not there as it is wanted.
+  /// Finds the part of the mask for row `r` and the keys from `key` on; `room` holds elements that must be copied or converted.
   void find_mask(const Block& at, std::int64_t r, std::int64_t key, ScoreRow<T>& row, T* room) const {
     const std::size_t axes = shape_.batch.size();
     const std::int64_t head = at.head * shape_.group() + (at.first + r) / shape_.queries, query = (at.first + r) % shape_.queries;
@@ -210,7 +211,7 @@ class Attention final : public HostKernel {
     const std::byte* from = at.mask + (head * shape_.mask[axes] + query * shape_.mask[axes + 1] + key * step) * size_of(mask_);
     if (mask_ == DType::boolean) {
       const bool* kept = reinterpret_cast<const bool*>(from);
-      if (step == 0) {  // one for all keys
+      if (step == 0) {  // one element for all keys
         if (!*kept) row.seen = 0;
         return;
       }
@@ -229,8 +230,8 @@ class Attention final : public HostKernel {
   const ProductCode<T>& code_;
   const ScoreLoop<T> weigh_;
   RowLoop widen_ = nullptr, narrow_loop_ = nullptr;
-  std::int64_t block_ = 1, tile_ = 1, stride_ = 1;  ///< rows at a time, keys at a time, elements between rows of scores
-  std::int64_t size_ = 0;                           ///< of a thread's part of the memory, and where its pieces begin
+  std::int64_t block_ = 1, tile_ = 1, stride_ = 1;  ///< rows of a block, keys of a tile, elements between rows of scores
+  std::int64_t size_ = 0;                           ///< elements of a thread's scratch memory; below, the offsets of its areas
   std::int64_t scores_at_ = 0, packed_at_ = 0, edge_at_ = 0, mask_at_ = 0, sums_at_ = 0, out_at_ = 0, query_at_ = 0, keys_at_ = 0,
                values_at_ = 0;
   Scratch<T> scratch_;

@@ -1,5 +1,5 @@
-// Steps of recurrent networks: for a piece of a row at a time, the element-wise loops that the machine has, on memory that stays in the
-// first cache. f16 and bf16 become f32 for the piece, and are rounded once.
+// Steps of recurrent networks: for a piece of a row at a time, the machine's element-wise loops on memory that stays in the first-level
+// cache. f16 and bf16 are converted to f32 for the piece, and rounded once.
 #include <algorithm>
 #include <array>
 
@@ -11,9 +11,9 @@ namespace {
 
 constexpr std::int64_t kPiece = 256;  ///< elements of a state
 
-using Buffer = std::array<double, kPiece>;  // as bytes of any type
+using Buffer = std::array<double, kPiece>;  // storage for elements of any type
 
-/// Loops over neighbouring elements of one type.
+/// Loops over contiguous elements of one type.
 class Loops {
  public:
   explicit Loops(DType stored) : stored_(stored), type_(stored == DType::f64 ? DType::f64 : DType::f32) {
@@ -30,7 +30,7 @@ class Loops {
 
   void set_count(std::int64_t count) { count_ = count; }
   [[nodiscard]] std::int64_t count() const { return count_; }
-  /// The elements, as they are computed with.
+  /// The elements in the type of computation.
   const std::byte* read(const std::byte* from, Buffer& room) const {
     if (widen_ == nullptr) return from;
     run(widen_, from, from, bytes(room));
@@ -64,7 +64,7 @@ class Loops {
   std::int64_t count_ = 0;
 };
 
-/// A piece of a row: where its gates, its old state and its results are.
+/// The addresses of one piece of a row: its gates, old state and results.
 template <int gates>
 struct Piece {
   std::array<const std::byte*, gates> inputs, recurrent;
@@ -79,8 +79,8 @@ void lstm_piece(const Loops& loops, const Piece<4>& at) {
     loops.add(input, loops.read(at.recurrent[i], second), gates[i]);
     i == 3 ? loops.tanh(gates[i], gates[i]) : loops.sigmoid(gates[i], gates[i]);
   }
-  loops.multiply(gates[0], gates[3]);                     // what is new
-  loops.multiply(gates[2], loops.read(at.state, first));  // what is kept
+  loops.multiply(gates[0], gates[3]);                     // the new part
+  loops.multiply(gates[2], loops.read(at.state, first));  // the kept part
   loops.add(gates[2], gates[0]);
   loops.tanh(gates[2], second);
   loops.multiply(gates[1], second);

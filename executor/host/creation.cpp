@@ -1,4 +1,4 @@
-// zeros, ones and full: one value everywhere.
+// zeros, ones and full: fill the result with one value.
 #include <algorithm>
 
 #include "executor/host/kernels.h"

@@ -1,5 +1,5 @@
-// Element-wise kernels, one of each line of graph/ops/elementwise.def: the loop for the machine's instruction set (simd/), or else the
-// scalar meaning in a loop for any machine.
+// Element-wise kernels, one for each line of graph/ops/elementwise.def: the loop for the machine's instruction set (simd/), or else the
+// scalar reference in a portable loop.
 #include "graph/ops/elementwise.h"
 
 #include <cstring>
@@ -13,7 +13,7 @@ namespace {
 
 #include "executor/host/plain_loops-inl.h"
 
-/// Where the function itself costs more than the way to its operands, one loop for all steps will do.
+/// If the function costs more than addressing its operands, a single loop for all steps is enough.
 template <class Op, class T>
 constexpr RowLoop best_loop() {
   constexpr bool costs_itself = Op::work == scalars::Work::math || Op::work == scalars::Work::root;
@@ -53,7 +53,7 @@ void copy(const std::byte* const* operands, const std::int64_t* steps, std::byte
   for (std::int64_t i = 0; i < count; ++i) std::memcpy(results + i * static_cast<std::int64_t>(size), operands[0] + i * apart, size);
 }
 
-/// Bits as they are: what a group does of its own (moved_group.h).
+/// Copies bits; used for the copy steps that a group adds (moved_group.h).
 RowLoop copy_loop(DType of) {
   switch (size_of(of)) {
     case 1: return copy<1>;

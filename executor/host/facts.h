@@ -1,4 +1,4 @@
-// What the host's kernels run on here, for those who tell people. Decides nothing.
+// Facts about the host's kernels on this machine, for reports. No kernel is selected from them.
 #pragma once
 
 #include <string>
@@ -6,9 +6,9 @@
 namespace cleave::runtime::host {
 
 struct Facts {
-  std::string instructions;  ///< the largest set that kernels use: "AVX-512"; "portable" where they use what every machine has
-  int threads = 1;           ///< that a run gets where nobody says how many
-  bool highway = false;      ///< vectorised loops are built in
+  std::string instructions;  ///< the largest instruction set that kernels use: "AVX-512"; "portable": only the baseline
+  int threads = 1;           ///< threads of a run where the options name no number
+  bool highway = false;      ///< whether the vectorised loops (Highway) are built in
 };
 Facts facts();
 

@@ -1,5 +1,5 @@
-// fft, ifft, rfft and irfft: some lines at a time are taken apart into real and imaginary parts, transformed side by side (fourier_plan.h)
-// and put together again. Real lines of an even length go by way of complex ones of half of it.
+// fft, ifft, rfft and irfft: groups of lines are split into real and imaginary parts, transformed side by side (fourier_plan.h) and
+// interleaved again. Real lines of an even length are transformed as complex lines of half that length.
 #include <algorithm>
 #include <cmath>
 #include <numbers>
@@ -15,10 +15,10 @@
 namespace cleave::runtime::host {
 namespace {
 
-/// Bytes that a group of lines may take, and lines of a group at most: enough for the longest vector.
+/// The most bytes, and the most lines, of a group: enough lines for the widest vector.
 constexpr std::int64_t kGroupBytes = 256 << 10, kMostLines = 16;
 
-/// Where the elements of line l lie: line l / behind from the front, its neighbours `behind` apart. Pairs count as one.
+/// The layout of the lines along one axis: neighbouring elements of a line are `behind` apart. A complex pair counts as one element.
 struct Lines {
   std::int64_t count = 1, extent = 1, behind = 1;
 
@@ -38,11 +38,11 @@ struct Lines {
   [[nodiscard]] std::int64_t start(std::int64_t line) const { return line / behind * extent * behind + line % behind; }
 };
 
-constexpr std::int64_t kLongLine = 1 << 20;  ///< numbers of a line, from one look to the next; even
+constexpr std::int64_t kLongLine = 1 << 20;  ///< numbers of a line between two polls of the stop sign; even
 
 enum class Kind : std::uint8_t { forward, backward, from_real, to_real };
 
-/// `lines` lines, element j of line l at `j * lines + l`.
+/// A group of `lines` lines, with element j of line l at `j * lines + l`.
 template <class T>
 struct Group {
   T *re, *im;
@@ -104,7 +104,7 @@ class Transform {
   }
 
  private:
-  /// `numbers` of each line, its neighbours `behind` units of `unit` numbers apart.
+  /// How lines are addressed: `count` numbers of each, with neighbours `behind` units of `unit` numbers apart.
   struct Numbers {
     std::int64_t unit, count;
   };
@@ -157,7 +157,7 @@ class Transform {
     put_together({group.re, group.im}, group.lines, scale, out, to, first, {2, 2 * extent});
   }
 
-  /// Even and odd elements as real and imaginary parts, or all as real ones.
+  /// Reads real lines: even elements as real parts and odd ones as imaginary parts if `halved_`, else all as real parts.
   void read_reals(const T* in, const Lines& from, std::int64_t first, const Group<T>& group) const {
     if (halved_) return take_apart(in, from, first, {1, n_}, group.lines, {group.re, group.im});
     fill_long(group.im, n_ * group.lines, T(0));
@@ -183,7 +183,7 @@ class Transform {
     }
   }
 
-  /// Of an odd length: the second half is the first one's conjugate.
+  /// For odd lengths: fills the second half with the conjugates of the first.
   void mirror(Group<T> g) const {
     const std::int64_t w = g.lines;
     std::fill_n(g.im, w, T(0));

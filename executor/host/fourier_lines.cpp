@@ -17,14 +17,14 @@ using Vector = typename VectorOf<T, bytes>::type;
 template <class T, int bytes>
 constexpr std::int64_t kWidth = bytes / static_cast<int>(sizeof(T));
 
-/// Elements of two vectors in turn: of their lower halves (base 0), or of their upper ones.
+/// Interleaves two vectors: their lower halves (base 0) or their upper halves.
 template <std::int64_t base, class V, std::size_t... i>
 [[gnu::always_inline]] inline void interleave(const V& x, const V& y, V& to, std::index_sequence<i...>) {
   constexpr std::int64_t w = sizeof...(i);
   to = __builtin_shufflevector(x, y, (base + static_cast<std::int64_t>(i) / 2 + (i % 2 == 0 ? 0 : w))...);
 }
 
-/// A square of registers, rows to columns: each round deals the elements out as one does cards.
+/// Transposes a square block of registers by log2(rows) rounds of interleaving, like a perfect shuffle.
 template <class T, int bytes>
 [[gnu::always_inline]] inline void transpose(Vector<T, bytes> (&square)[static_cast<std::size_t>(kWidth<T, bytes>)]) {
   constexpr int w = static_cast<int>(kWidth<T, bytes>);
@@ -42,7 +42,7 @@ template <class T, int bytes>
   }
 }
 
-/// Lines from `line` on, a square at a time; gives the first that is left.
+/// Splits lines from `line` on, one square block at a time; returns the first line that is left.
 template <class T, int bytes>
 [[gnu::always_inline]] inline std::int64_t apart(const LinesInMemory<const T>& from, std::int64_t line, std::int64_t lines,
                                                  SplitLines<T> to) {

@@ -11,7 +11,7 @@
 namespace cleave::runtime::host {
 namespace {
 
-/// exp(-2 pi i k / n), from an eighth of a turn, so that every digit holds.
+/// exp(-2 pi i k / n), computed from an angle of at most an eighth of a turn for full precision.
 struct Root {
   double re, im;
 };
@@ -28,13 +28,13 @@ Root root(std::int64_t k, std::int64_t n) {
   return {left ? -c : c, below ? s : -s};
 }
 
-constexpr std::int64_t kPassWork = 1 << 19;  ///< elements of a pass, from one look to the next
+constexpr std::int64_t kPassWork = 1 << 19;  ///< elements of a pass between two polls of the stop sign
 
-/// What one pass does: `rest` groups, each of `radix` elements that lie `rest` apart, `stride` neighbours at once.
+/// The arguments of one pass: `rest` groups of `radix` elements that lie `rest` apart, each with `stride` neighbouring columns.
 template <class T>
 struct PassCall {
   std::int64_t radix, rest, stride;
-  std::int64_t begin, end;  ///< the groups to be done now
+  std::int64_t begin, end;  ///< the groups that this call computes
   const T *re, *im;         ///< roots
   SplitLines<T> x, y;
 };
@@ -84,7 +84,7 @@ template <class T>
   }
 }
 
-/// Sums of `radix` terms as they are written: odd radices, which are small.
+/// A direct sum of `radix` terms for each output: for odd radices, which are small.
 template <class T, int radix>
 [[gnu::always_inline]] inline void pass_of(const PassCall<T>& call) {
   const std::int64_t s = call.stride, m = call.rest;
@@ -100,7 +100,7 @@ template <class T, int radix>
     T *yr = call.y.re + radix * s * p, *yi = call.y.im + radix * s * p;
     CLEAVE_INDEPENDENT
     for (std::int64_t q = 0; q < s; ++q) {
-      // Terms j and radix - j meet the same cosine and opposite sines.
+      // Terms j and radix - j have the same cosine and opposite sines.
       constexpr int kHalf = (radix - 1) / 2;
       T plus_r[kHalf], plus_i[kHalf], minus_r[kHalf], minus_i[kHalf];
       const T r0 = xr[q], i0 = xi[q];
@@ -174,7 +174,7 @@ auto fastest() {
   return pass_anywhere<T>;
 }
 
-/// Factors of n: fours, a two, and small odd ones; 0 where a larger one is left.
+/// The factors of n: fours, at most one two, and small odd ones; then a 0 if a larger factor remains.
 std::vector<std::int64_t> radices(std::int64_t n) {
   std::vector<std::int64_t> found;
   for (const std::int64_t radix : {4, 2, 3, 5, 7, 11, 13}) {
@@ -186,7 +186,7 @@ std::vector<std::int64_t> radices(std::int64_t n) {
 
 }  // namespace
 
-/// x * chirp, convolved with the chirp's conjugate, times the chirp.
+/// Bluestein's algorithm: x times the chirp, convolved with the chirp's conjugate, times the chirp.
 template <class T>
 struct FourierPlan<T>::Convolution {
   explicit Convolution(std::int64_t n) : plan(length_for(n)), re(chirp(n, true)), im(chirp(n, false)) {

@@ -1,6 +1,6 @@
-// FourierPlan: the transform of one length, of several lines side by side at once. Stockham's passes: no reordering, and the innermost loop
-// runs over the lines and what passes have already joined, so that compilers vectorise it. Lengths with a large prime factor go by way of a
-// convolution (Bluestein). Knows neither axes nor operations.
+// FourierPlan: the transform of one length, for several lines side by side. Stockham's passes need no reordering, and their innermost loop
+// runs over the lines and the elements already joined, so that compilers vectorise it. Lengths with a large prime factor are computed as a
+// convolution (Bluestein). Independent of axes and operations.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace cleave::runtime::host {
 
-/// Real and imaginary parts apart: element j of line l at `j * lines + l`.
+/// Real and imaginary parts in separate arrays; element j of line l is at `j * lines + l`.
 template <class T>
 struct SplitLines {
   T *re = nullptr, *im = nullptr;
@@ -24,14 +24,14 @@ class FourierPlan {
   ~FourierPlan();
 
   [[nodiscard]] std::int64_t length() const { return n_; }
-  /// Elements of working memory a line, beside the line itself.
+  /// Elements of working memory for each line, in addition to the line itself.
   [[nodiscard]] std::int64_t scratch() const;
-  /// Forward, in place and not scaled. Backward is forward with `re` and `im` exchanged.
+  /// The forward transform, in place and not scaled. The backward transform is the forward one with `re` and `im` exchanged.
   void run(SplitLines<T> x, std::int64_t lines, T* scratch) const;
 
  private:
   struct Pass {
-    std::int64_t radix = 1, rest = 1;  ///< what this pass leaves of the length
+    std::int64_t radix = 1, rest = 1;  ///< rest: the length that remains after this pass
     std::vector<T> re, im;             ///< exp(-2 pi i p k / (radix rest)) at p * radix + k
   };
   struct Convolution;

@@ -1,6 +1,6 @@
-// Tile by tile, all steps on a tile before the next: what one step hands to another stays in the first-level cache. Runs of simple steps
-// are one piece of machine code (code/code.h), in which it stays in registers; every other step is the loop of its op. What one piece hands
-// to another lies in a slot, of which there are as many as are needed at once.
+// Runs all steps on one tile before the next tile, so intermediate values stay in the first-level cache. Runs of simple steps are one piece
+// of generated machine code (code/code.h), which keeps them in registers; every other step is the loop of its op. Values between pieces are
+// in slots, of which there are as many as are live at once.
 #include "executor/host/fused.h"
 
 #include <algorithm>
@@ -18,12 +18,12 @@
 namespace cleave::runtime::host {
 namespace {
 
-constexpr std::size_t kMostValues = 64;       ///< inputs and what the steps compute
-constexpr std::int64_t kTileBytes = 8 << 10;  ///< of the widest value in a tile: three of them fit into any first-level cache
-constexpr std::int64_t kLeastTiles = 4, kMostTiles = 16, kParts = 64;  ///< what a thread takes at once
-/// Results in a row that read one element, or what lies in a row: with one piece of code, and with several pieces.
+constexpr std::size_t kMostValues = 64;       ///< inputs plus values that the steps compute
+constexpr std::int64_t kTileBytes = 8 << 10;  ///< bytes of a tile of the widest elements: three fit into any first-level cache
+constexpr std::int64_t kLeastTiles = 4, kMostTiles = 16, kParts = 64;  ///< limits on a piece's tiles; pieces aimed at
+/// The shortest rows (of inputs that broadcast) at whose ends tiles are cut: if one piece of code runs, and if several pieces run.
 constexpr std::int64_t kWorthCuttingCode = 32, kWorthCutting = 512;
-constexpr std::int64_t kWorthCode = 1024;  ///< elements: with fewer, code takes longer to make than its runs save
+constexpr std::int64_t kWorthCode = 1024;  ///< elements: below it, code takes longer to generate than its runs save
 constexpr std::size_t kNone = static_cast<std::size_t>(-1);
 
 /// The first step that reads an input.
@@ -33,7 +33,7 @@ const FusedStep* reader_of(const KernelRequest& request, std::size_t input) {
   return nullptr;
 }
 
-/// An input that broadcasts must do so to one shape for all.
+/// Whether all readers of an input that broadcasts have the same shape.
 bool is_read_one_way(const KernelRequest& request, std::size_t input) {
   const FusedStep* first = reader_of(request, input);
   const std::int64_t elements = request.input_types[input].elements();
@@ -46,7 +46,7 @@ bool is_read_one_way(const KernelRequest& request, std::size_t input) {
 
 class FusedKernel final : public PartKernel {
  public:
-  /// `in_parts`: of results that were just made, and lie in the caches.
+  /// `in_parts`: for parts of results that were just made and are still in the caches.
   explicit FusedKernel(const MovedGroup& request, bool in_parts = false);
   Status run(const KernelCall& call) override;
   void start(const KernelCall& call) override;
@@ -60,23 +60,23 @@ class FusedKernel final : public PartKernel {
   Status run_pieces(const KernelCall& call, std::int64_t begin, std::int64_t end) override;
 
  private:
-  /// An input, then the steps' results: where its part of a tile is.
+  /// An input, or a step's result: how its part of a tile is addressed.
   struct Value {
-    std::int64_t size = 0;       ///< of an element
-    std::size_t slot = kNone;    ///< none: an input that is read where it lies, or a result that is written there
-    std::size_t result = kNone;  ///< which of the call's results it is
-    std::size_t last_read = 0;   ///< the piece
-    bool side_by_side = false;   ///< an input that code reads: one element for all of a tile is spread out
-    bool cut = false;            ///< an input's row ends no later than the tile
-    bool held = false;           ///< a result that goes to a slot first and from there past the caches
+    std::int64_t size = 0;       ///< bytes of an element
+    std::size_t slot = kNone;    ///< none: an input that is read in place, or a result that is written in place
+    std::size_t result = kNone;  ///< index among the call's results
+    std::size_t last_read = 0;   ///< index of the last piece that reads it
+    bool side_by_side = false;   ///< an input that code reads: a single element is repeated over the whole tile
+    bool cut = false;            ///< tiles end where the input's rows end
+    bool held = false;           ///< a result that is written to a slot first, and copied from there past the caches
   };
-  /// A step's loop, or several steps' code.
+  /// One step's loop, or generated code for several steps.
   struct Piece {
     RowLoop loop = nullptr;
-    RowLoop loop_past_cache = nullptr;  ///< or none
+    RowLoop loop_past_cache = nullptr;  ///< null if the op has none
     std::unique_ptr<Code> code;
     std::vector<std::size_t> reads, writes;
-    bool past_cache = false;  ///< it can write there, and writes nothing but results that go there
+    bool past_cache = false;  ///< it can store past the caches, and all that it writes are results stored so
   };
   [[nodiscard]] std::int64_t elements_in(std::int64_t pieces) const { return std::min(total_, pieces * part_); }
   void cut_tiles(std::int64_t shortest);
@@ -89,12 +89,12 @@ class FusedKernel final : public PartKernel {
   void run_code(const KernelCall& call, std::int64_t begin, std::int64_t end) const;
   [[nodiscard]] bool overwritten_early(const KernelCall& call, std::size_t value, std::size_t piece) const;
 
-  std::vector<TileReader> readers_;  ///< one an input
-  std::vector<std::int64_t> rows_;   ///< at whose ends tiles are cut
+  std::vector<TileReader> readers_;  ///< one for each input
+  std::vector<std::int64_t> rows_;   ///< row lengths at whose multiples tiles end
   std::vector<Value> values_;
-  std::vector<std::int64_t> results_;  ///< bytes of an element of each
+  std::vector<std::int64_t> results_;  ///< bytes of an element of each result
   std::vector<Piece> pieces_;
-  std::vector<std::uint8_t> in_slot_;  ///< by value, of the call under way: it has no other place, or its memory is still read
+  std::vector<std::uint8_t> in_slot_;  ///< by value, for the current call: it is not a result, or its memory is still to be read
   std::int64_t total_ = 0, tile_ = 0, part_ = 0;
   std::size_t slots_ = 0;
   Scratch<std::byte> scratch_;
@@ -120,7 +120,7 @@ FusedKernel::FusedKernel(const MovedGroup& request, bool in_parts) {
     cut_tiles(kWorthCutting);
     make_pieces(request);
   }
-  if (!in_parts) choose_ways_past_cache();  // stores past the caches want lines of them, too, and parts begin anywhere
+  if (!in_parts) choose_ways_past_cache();  // such stores need whole cache lines, but parts begin anywhere
   assign_slots();
   std::int64_t widest = 1;
   for (const Value& value : values_) widest = std::max(widest, value.size);
@@ -130,7 +130,8 @@ FusedKernel::FusedKernel(const MovedGroup& request, bool in_parts) {
   in_slot_.resize(values_.size());
 }
 
-/// Ends tiles where rows of inputs end that broadcast, if they are long: nothing is put together then, and one element stays in a register.
+/// Ends tiles at the row ends of inputs that broadcast, if rows are long: tiles are then read in place, and a repeated element stays in a
+/// register.
 void FusedKernel::cut_tiles(std::int64_t shortest) {
   rows_.clear();
   for (std::size_t i = 0; i < readers_.size(); ++i) {
@@ -179,7 +180,7 @@ void FusedKernel::make_pieces(const KernelRequest& request) {
   }
 }
 
-/// Code and some loops write their results there themselves, unless they also write what is read again; other results are copied there.
+/// Code and some loops store past the caches themselves, unless they also write values that are read again; other results are copied there.
 void FusedKernel::choose_ways_past_cache() {
   for (std::size_t p = 0; p < pieces_.size(); ++p) {
     Piece& piece = pieces_[p];
@@ -191,7 +192,7 @@ void FusedKernel::choose_ways_past_cache() {
   }
 }
 
-/// Results have a slot too, for the calls in which they are held back.
+/// Results get a slot too, for calls in which they are held back.
 void FusedKernel::assign_slots() {
   Slots slots;
   for (std::size_t i = 0; i < readers_.size(); ++i) {
@@ -207,7 +208,7 @@ void FusedKernel::assign_slots() {
     for (const std::size_t write : pieces_[p].writes) {
       Value& made = values_[write];
       if (made.result != kNone && !made.held && p + 1 == pieces_.size()) continue;
-      // A piece may write on top of what it is the last to read, if their elements are of one size.
+      // A piece may overwrite an operand that it is the last to read, if their elements have the same size.
       const auto under = std::find_if(dying.begin(), dying.end(), [&](std::size_t value) { return values_[value].size == made.size; });
       if (under == dying.end()) {
         made.slot = slots.take();
@@ -221,7 +222,7 @@ void FusedKernel::assign_slots() {
   slots_ = slots.count();
 }
 
-/// Whether a result lies where a later piece still reads an input.
+/// Whether a result shares its memory with an input that a later piece still reads.
 bool FusedKernel::overwritten_early(const KernelCall& call, std::size_t value, std::size_t piece) const {
   for (std::size_t input = 0; input < readers_.size(); ++input) {
     if (values_[input].last_read > piece && call.inputs[input].data == call.results[values_[value].result].data) return true;
@@ -248,14 +249,14 @@ void FusedKernel::start(const KernelCall& call) {
   scratch_.reserve(call.workers.threads(), static_cast<std::int64_t>(std::max<std::size_t>(1, slots_)) * kTileBytes);
 }
 
-/// Whether the call is one piece of code that reads and writes nothing but what lies where it belongs.
+/// Whether the call is one piece of code that reads and writes everything in place.
 bool FusedKernel::runs_in_place() const {
   const auto lies_in_slot = [&](std::size_t value) { return in_slot_[value] != 0; };
   return pieces_.size() == 1 && pieces_[0].code && std::none_of(pieces_[0].writes.begin(), pieces_[0].writes.end(), lies_in_slot) &&
          std::all_of(pieces_[0].reads.begin(), pieces_[0].reads.end(), [&](std::size_t input) { return values_[input].slot == kNone; });
 }
 
-/// From tile to tile, which may be short, with little in between.
+/// Runs the one piece of code tile by tile with little overhead between tiles, which may be short.
 void FusedKernel::run_code(const KernelCall& call, std::int64_t begin, std::int64_t end) const {
   const Piece& piece = pieces_[0];
   std::array<TileReader::Place, kMostValues> places;
@@ -337,7 +338,7 @@ void FusedKernel::run_tile(const KernelCall& call, std::int64_t begin, std::int6
 bool fuses_elementwise(const KernelRequest& request) {
   const std::span<const FusedStep> steps = request.steps;
   if (steps.empty() || steps.size() > kMostSteps || request.input_types.size() + steps.size() > kMostValues) return false;
-  // What the steps make is read in its order, under whatever shape: broadcasting that makes no more elements moves none.
+  // The steps' results are read in order, whatever their shapes: broadcasting that adds no elements moves none.
   const std::int64_t total = steps[0].type.elements();
   const bool fits = std::all_of(steps.begin(), steps.end(),
                                 [&](const FusedStep& step) { return step.op->elementwise() && step.type.elements() == total; });

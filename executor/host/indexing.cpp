@@ -1,4 +1,4 @@
-// slice, take and one_hot. Of take, rows to come are fetched ahead, as they lie anywhere.
+// slice, take and one_hot. take prefetches rows, because they lie at arbitrary addresses.
 #include <algorithm>
 #include <cstring>
 
@@ -11,7 +11,7 @@
 namespace cleave::runtime::host {
 namespace {
 
-/// Bytes of a piece of the work.
+/// Bytes of one piece of the work.
 constexpr std::int64_t kPiece = 256 << 10;
 
 Movement slice_plan(const TensorType& x, const TensorType& result, const Attributes& attributes) {
@@ -25,7 +25,7 @@ Movement slice_plan(const TensorType& x, const TensorType& result, const Attribu
 
 // --- take --------------------------------------------------------------------------------------------------------------------------------
 
-/// The operand as `before` tables of `extent` rows of `run` bytes.
+/// Views the operand as `before` tables of `extent` rows of `run` bytes.
 struct Table {
   std::int64_t before = 1, extent = 1, run = 1;
 };
@@ -38,7 +38,7 @@ Table table_of(const TensorType& x, std::int64_t axis) {
   return table;
 }
 
-/// What the indices are: whether some count from the end, and the first one that leads nowhere.
+/// The result of checking indices: whether some count from the end, and the first index that is out of range.
 template <class Index>
 struct Looked {
   bool from_end = false;
@@ -62,7 +62,7 @@ Looked<Index> look_at(const Index* indices, std::int64_t count, std::int64_t ext
   return found;
 }
 
-/// Where index `i` leads; `from_end`: it may count from there.
+/// Maps index `i` to a row; `from_end`: negative indices are allowed and count from the end.
 template <bool from_end, class Index>
 struct Rows {
   const Index* indices;
@@ -73,15 +73,15 @@ struct Rows {
   }
 };
 
-/// Rows of the size of one register: several elements, or one. A row lies where its first element may, which is no place for a wider word,
-/// so rows are copied as bytes; the compiler moves each by one load and one store.
+/// Copies rows of one register's size: several elements, or one. A row is aligned only for its element type, so rows are copied as bytes;
+/// the compiler turns each copy into one load and one store.
 template <std::size_t size, class Places>
 void take_words(const std::byte* table, Places rows, std::byte* out, std::int64_t count) {
   constexpr auto kSize = static_cast<std::int64_t>(size);
   for (std::int64_t i = 0; i < count; ++i) std::memcpy(out + i * kSize, table + rows[i] * kSize, size);
 }
 
-/// Rows of a size that the compiler knows; 0: of any.
+/// Copies rows of `size` bytes, a compile-time constant; `size` 0: of `any` bytes.
 template <std::int64_t size, class Places>
 void take_rows(const std::byte* table, std::int64_t any, Places rows, std::byte* out, std::int64_t count) {
   constexpr std::int64_t kAhead = 12, kLine = 64, kMostLines = 16;
@@ -181,7 +181,7 @@ Status one_hot_kernel(const KernelCall& call) {
       if constexpr (std::is_integral_v<Index>) {
         one_hot<Index, decltype(zero)>(call, result.shape.back());
       } else {
-        (void)zero;  // the type rule takes no other positions
+        (void)zero;  // unreachable: the type rule allows no other positions
       }
     });
   });

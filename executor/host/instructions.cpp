@@ -8,7 +8,7 @@ namespace cleave::runtime::host {
 namespace {
 
 #if defined(__x86_64__)
-/// Conversions between f16 and f32, of which not every compiler lets one ask by name.
+/// Whether the processor converts between f16 and f32 (F16C); not every compiler has a name for this query.
 bool has_f16c() {
   unsigned a = 0, b = 0, c = 0, d = 0;
   return __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_F16C) != 0;

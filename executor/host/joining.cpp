@@ -1,4 +1,4 @@
-// concat, stack, pad, repeat and tile: strided copies, of concat and stack one for each operand.
+// concat, stack, pad, repeat and tile: strided copies; concat and stack make one copy for each operand.
 #include <algorithm>
 #include <cstring>
 
@@ -11,7 +11,7 @@ namespace {
 
 using Integers = std::vector<std::int64_t>;
 
-/// Elements of a run from `axis` on, and runs before it.
+/// An array as `before` runs of `behind` elements: the axes before `axis`, and the axes from `axis` on.
 struct Runs {
   std::int64_t before = 1, behind = 1;
 
@@ -21,7 +21,8 @@ struct Runs {
   }
 };
 
-/// The result's runs from the axis on are those of each operand in turn; stack's operands have no such axis, and their runs begin there.
+/// Each run of the result is the concatenation of the operands' runs. Operands of stack lack the axis, and their runs begin at its
+/// position.
 Status join_kernel(const KernelCall& call) {
   const TensorType& result = *call.results[0].type;
   std::int64_t axis = call.attributes.get_or<std::int64_t>("axis", 0);
@@ -41,7 +42,7 @@ Status join_kernel(const KernelCall& call) {
 
 // --- pad ---------------------------------------------------------------------------------------------------------------------------------
 
-/// Row by row of the result: rows of the operand between margins, and rows that are all margin.
+/// Fills the result row by row: a row of the operand between margins, or a row of margin alone.
 template <class T>
 void pad_rows(const KernelCall& call, const Integers& widths, std::int64_t begin, std::int64_t end) {
   const Shape &shape = call.inputs[0].type->shape, &wide = call.results[0].type->shape;

@@ -1,4 +1,4 @@
-// The host's kernels, by op. What has no row runs its meaning; several steps at once run as their fused kernel.
+// The host's kernels, by op. An op without a row runs its reference implementation; a group of several steps runs as a fused kernel.
 #include <optional>
 #include <vector>
 
@@ -23,7 +23,7 @@ class PlainKernel final : public HostKernel {
   Kernel kernel_;
 };
 
-/// The same with the loop looked up once.
+/// Like PlainKernel for an element-wise op, with its loop looked up once.
 class ElementwiseKernel final : public HostKernel {
  public:
   explicit ElementwiseKernel(RowLoop loop) : loop_(loop) {}
@@ -82,7 +82,7 @@ host::KernelRow row_of(const OpDef& op) {
   return {op.name, run_meaning};
 }
 
-/// A group's kernel with its operands from where the group reads them.
+/// Runs a group's kernel on operands at the offsets of the group's readings.
 class ReadingKernel final : public HostKernel {
  public:
   ReadingKernel(std::unique_ptr<HostKernel> kernel, host::MovedGroup group) : kernel_(std::move(kernel)), group_(std::move(group)) {
@@ -113,7 +113,7 @@ class ReadingKernel final : public HostKernel {
   std::vector<TensorView> inputs_;
 };
 
-/// `inputs`: how many there are; the group may read fewer.
+/// `inputs`: the number of the request's inputs, of which the group may read fewer.
 std::unique_ptr<HostKernel> prepare_group(host::MovedGroup group, std::size_t inputs) {
   std::unique_ptr<HostKernel> kernel = host::fuses_elementwise(group) ? host::prepare_fused(group) : host::prepare_row_group(group);
   bool as_they_are = group.readings.size() == inputs;

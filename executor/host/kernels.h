@@ -1,5 +1,5 @@
-// The rows of the host's kernel table, one function a family of ops (graph/ops/op_table.h); kernel_table.cpp joins them. A family's file
-// knows its ops' names; nobody else does.
+// The rows of the host's kernel table, one function for each family of ops (graph/ops/op_table.h); kernel_table.cpp joins them. Only a
+// family's file knows the names of its ops.
 #pragma once
 
 #include <memory>
@@ -13,7 +13,7 @@ namespace cleave::runtime::host {
 struct KernelRow {
   std::string_view op;
   Kernel kernel;
-  std::unique_ptr<HostKernel> (*prepare)(const KernelRequest& request) = nullptr;  ///< of kernels that keep something from call to call
+  std::unique_ptr<HostKernel> (*prepare)(const KernelRequest& request) = nullptr;  ///< null unless the kernel keeps state between calls
 };
 
 struct KernelFamily {
@@ -46,9 +46,9 @@ std::span<const KernelRow> transfer_kernels();
 std::span<const KernelRow> vision_kernels();
 std::span<const KernelRow> window_kernels();
 
-/// A kernel of which nothing is made in advance.
+/// A HostKernel that calls `kernel` and prepares nothing.
 std::unique_ptr<HostKernel> plain_kernel(Kernel kernel);
-/// Of ops whose results are the operand's elements in their order.
+/// The kernel of ops whose result has the operand's elements in the same order.
 Status copy_kernel(const KernelCall& call);
 
 }  // namespace cleave::runtime::host

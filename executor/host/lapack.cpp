@@ -8,7 +8,7 @@
 namespace cleave::runtime::host {
 namespace {
 
-// OpenBLAS that several threads may call first, where Debian puts it; then the one that the system has chosen.
+// First the OpenBLAS that several threads may call, under its Debian path; then the library that the system has selected.
 constexpr const char* kNames[] = {
 #ifdef __x86_64__
     "/usr/lib/x86_64-linux-gnu/openblas-pthread/libopenblas.so.0",

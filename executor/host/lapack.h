@@ -1,5 +1,5 @@
-// LAPACK as a table of functions from a library that is opened when the first matrix comes: nobody needs it who uses no linear algebra.
-// Matrices are column by column there, numbers of 32 bits, and lengths of texts follow as hidden arguments.
+// LAPACK as a table of functions, from a shared library that is opened at the first matrix: programs without linear algebra need none. Its
+// matrices are column-major, its integers have 32 bits, and the lengths of text arguments follow as hidden arguments.
 #pragma once
 
 #include <cstddef>
@@ -32,7 +32,7 @@ struct Lapack {
   LapackRoutines<double> both;
   bool reentrant = true;  ///< several threads may call it at once
 
-  /// Hold what it returns while a routine runs: of a library that is not reentrant one call is made after another, in the whole process.
+  /// A lock to hold while a routine runs: calls of a library that is not reentrant are serialized in the whole process.
   [[nodiscard]] std::unique_lock<std::mutex> enter() const;
 
   template <class T>
@@ -46,10 +46,11 @@ struct Lapack {
 };
 
 /// The first of the libraries that can be opened and has all routines. OpenBLAS without threads of its own is not reentrant unless built
-/// with USE_LOCKING=1, which it does not tell: its calls share buffers that are handed out without a lock (OpenBLAS, Makefile.rule).
+/// with USE_LOCKING=1, which it does not report: its calls share buffers that are handed out without a lock (OpenBLAS, Makefile.rule).
 Result<Lapack> open_lapack(std::span<const char* const> names);
 
-/// Opened once; an Error says what to install. One that has threads of its own is told to use none: cleave's workers share out batches.
+/// The library, opened once; an Error says which one to install. A library with threads of its own is told to use none, because cleave's
+/// workers divide batches among themselves.
 const Result<Lapack>& lapack();
 
 }  // namespace cleave::runtime::host

@@ -19,7 +19,7 @@ std::string last_dl_error() {
   return text ? text : "unknown reason";
 }
 
-/// Its constructors are foreign code: what was linked with -ffast-math sets how the thread rounds and flushes denormal numbers.
+/// Constructors of the library are foreign code: code linked with -ffast-math changes how the thread rounds and flushes subnormal numbers.
 void* open_library(const std::string& path) {
   const KeptFolder folder;
   return call_foreign("the library", path, [&] { return dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL); });
@@ -47,7 +47,7 @@ Result<std::shared_ptr<void>> open(const HostFunction& declared, const std::vect
   return Error{message};
 }
 
-/// What the C interface calls an element type is what cleave calls it, number for number.
+/// Whether an element type has the same number in the C interface as in cleave.
 constexpr bool named(DType type, int in_c) {
   return static_cast<int>(type) == in_c;
 }

@@ -1,5 +1,5 @@
-// Linear algebra by LAPACK, matrix by matrix; the workers share out batches. What lies row by row here is, column by column, the transposed
-// matrix: each kernel says what it makes of that.
+// Linear algebra by LAPACK, matrix by matrix; workers divide batches. A row-major matrix here is its transpose in column-major LAPACK; each
+// kernel says how it accounts for that.
 #include <algorithm>
 #include <cmath>
 #include <vector>
@@ -16,20 +16,20 @@ namespace {
 
 constexpr const char* kNotConverged = "has values that LAPACK did not find";
 
-/// What one thread works in.
+/// One thread's working memory.
 template <class T>
 struct Memory {
   std::vector<T> a, b, work;
   std::vector<int> pivots, whole;
 };
 
-/// One matrix of the batch.
+/// The operands and results for one matrix of the batch.
 template <class T>
 struct Task {
   const LapackRoutines<T>& lapack;
   Memory<T>& memory;
   const T *a, *b;  ///< the operands' matrices
-  int m, n;        ///< of a
+  int m, n;        ///< extents of a
   int sides;       ///< columns of b
   T* results[3];
   bool upper;
@@ -40,7 +40,7 @@ struct Task {
   }
 };
 
-/// `rows` x `columns`, row by row, to column by column.
+/// Converts a row-major `rows` x `columns` matrix to column-major.
 template <class T>
 void transpose(const T* from, std::int64_t rows, std::int64_t columns, T* to) {
   constexpr std::int64_t kBlock = 16;
@@ -52,7 +52,7 @@ void transpose(const T* from, std::int64_t rows, std::int64_t columns, T* to) {
   }
 }
 
-/// Calls `routine(work, size, info)` with as much memory as it asks for.
+/// Calls `routine(work, size, info)` with as much working memory as it requests.
 template <class T, class Routine>
 int with_work(std::vector<T>& work, const Routine& routine) {
   int info = 0;
@@ -67,7 +67,7 @@ int with_work(std::vector<T>& work, const Routine& routine) {
   return info;
 }
 
-/// Factors `a`, n x n, in place.
+/// LU-factorizes `a`, n x n, in place.
 template <class T>
 bool factor(const Task<T>& task, T* a) {
   int info = 0;
@@ -100,7 +100,7 @@ const char* invert(const Task<T>& task) {
   return info == 0 ? nullptr : ops::kSingular;
 }
 
-/// Sign and magnitude of the determinant as `add(sign, magnitude)` of each pivot.
+/// Calls `add` with the magnitude of each pivot; returns the determinant's sign.
 template <class T, class Add>
 int pivots_of(const Task<T>& task, const Add& add) {
   const T* a = task.copy_of_a();
@@ -129,7 +129,7 @@ const char* log_determine(const Task<T>& task) {
   return nullptr;
 }
 
-/// The lower triangle read row by row is the upper one of LAPACK, and its factor U is L here.
+/// The row-major lower triangle is the upper triangle for LAPACK, so its factor U is L here.
 template <class T>
 const char* decompose_cholesky(const Task<T>& task) {
   const std::int64_t n = task.n;
@@ -174,7 +174,7 @@ const char* decompose_qr(const Task<T>& task) {
   return nullptr;
 }
 
-/// The lower triangle is LAPACK's upper one; an eigenvector is a column there and must become one here.
+/// The row-major lower triangle is LAPACK's upper one. LAPACK's eigenvectors are columns and are transposed back to columns here.
 template <class T, bool vectors>
 const char* find_eigen(const Task<T>& task) {
   const std::int64_t n = task.n;
@@ -208,7 +208,7 @@ const char* find_eigen(const Task<T>& task) {
   return nullptr;
 }
 
-/// LAPACK is column-major and so sees the transpose: its V is our U, and the reverse. It writes both to where they belong.
+/// LAPACK is column-major and so sees the transpose: its V is our U, and the reverse. It writes both directly to the results.
 template <class T, bool vectors>
 const char* find_singular(const Task<T>& task) {
   const std::int64_t m = task.m, n = task.n;
@@ -234,8 +234,8 @@ const char* find_singular(const Task<T>& task) {
 template <class T>
 using Routine = const char* (*)(const Task<T>& task);
 
-/// The same on each matrix of the batch; what LAPACK works in is kept from call to call. A matrix takes about `work` times the cube of its
-/// extents.
+/// The kernel of one routine on each matrix of the batch; LAPACK's working memory is kept between calls. A matrix takes about `work` times
+/// the cube of its extents in operations.
 template <Routine<float> single, Routine<double> both, int work>
 class Matrices final : public HostKernel {
  public:
@@ -257,7 +257,7 @@ class Matrices final : public HostKernel {
     const ops::MatrixBatch batch(call.results[0].type->shape, call.inputs);
     const std::int64_t count = batch.count(), threads = call.workers.threads();
     const auto [m, n] = batch.extents(0);
-    // Work grows with the third power: what is worth a thread is so sooner than for other kernels.
+    // Work grows with the third power of the extents, so a thread pays off at smaller sizes than for other kernels.
     const bool worthwhile = static_cast<double>(count) * static_cast<double>(m * n) * static_cast<double>(std::min(m, n)) >= 1 << 16;
     const std::int64_t pieces = worthwhile ? std::min(count, 4 * threads) : std::min<std::int64_t>(count, 1);
     if (static_cast<std::int64_t>(memories.size()) < pieces) memories.resize(static_cast<std::size_t>(pieces));
@@ -295,16 +295,16 @@ class Matrices final : public HostKernel {
     }
     look_at_stop();
     if (m > 0 && n > 0 && task.sides > 0) return run_routine(call, routine, task, batch.count());
-    // Of nothing the determinant is 1; all other results are empty.
+    // The determinant of an empty matrix is 1; all other results are empty.
     if (call.results[0].type->elements() > 0) task.results[0][0] = 1;
     if (call.results.size() == 2 && call.results[1].type->elements() > 0) task.results[1][0] = 0;
     return nullptr;
   }
 
-  /// Those of one matrix, where they take long, on a thread that may be left behind: with operands and results of its own.
+  /// Runs the routine on one matrix. If it takes long, it runs on a thread that can be left behind, with copies of operands and results.
   template <class T>
   const char* run_routine(const KernelCall& call, Routine<T> routine, const Task<T>& task, std::int64_t count) {
-    constexpr double kLong = 1 << 27;  ///< operations, of which a core does about 10^10 a second
+    constexpr double kLong = 1 << 27;  ///< operations; a core does about 10^10 a second
     const auto m = static_cast<double>(task.m), n = static_cast<double>(task.n);
     if (work * m * n * std::min(m, n) + 2 * n * n * task.sides < kLong) {
       const auto alone = lapack()->enter();

@@ -1,4 +1,4 @@
-// Loops, copies and fills of any length. A long one looks from part to part whether it is still wanted (graph/base/stop.h).
+// Loops, copies and fills of any length. A long one polls the stop sign (graph/base/stop.h) between its parts.
 #pragma once
 
 #include <algorithm>
@@ -9,10 +9,10 @@
 
 namespace cleave::runtime::host {
 
-/// Bytes from one look to the next: long enough for the library's way with long copies, and a few milliseconds.
+/// Bytes between two polls: large enough for memcpy's path for long copies, small enough for a few milliseconds.
 inline constexpr std::int64_t kLongCopy = 16 << 20;
 
-/// As `each_with_looks`, but looks only between two parts: for what is mostly short, and part of work that looks itself.
+/// Like `each_with_looks`, but polls only between two parts: for work that is mostly short and is part of work that polls itself.
 template <class Body>
 void each_long(std::int64_t count, const Body& body, std::int64_t grain = StopLooks::kWork) {
   for (std::int64_t begin = 0; begin < count; begin += grain) {
@@ -21,7 +21,7 @@ void each_long(std::int64_t count, const Body& body, std::int64_t grain = StopLo
   }
 }
 
-/// The two do not overlap.
+/// `to` and `from` do not overlap.
 inline void copy_long(void* to, const void* from, std::int64_t bytes) {
   each_long(
       bytes,

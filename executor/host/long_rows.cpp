@@ -1,5 +1,5 @@
-// First all steps over whole rows, a block of a reduction's at a time, and its elements taken in while they are in the cache; then what the
-// reductions have taken in becomes values a row, and steps on these are run.
+// Two phases. First all steps over whole rows run tile by tile, and reductions accumulate each tile while it is in cache; then the
+// accumulated states become per-row values, and the steps on these run.
 #include "executor/host/long_rows.h"
 
 #include <algorithm>
@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::int64_t kTile = Reducer::kBlock;  ///< elements
 constexpr std::size_t kMostValues = 64;
-constexpr std::int64_t kMostBytes = 8;  ///< of an element, or of a state
+constexpr std::int64_t kMostBytes = 8;  ///< of one element, or of one state
 constexpr std::size_t kNone = static_cast<std::size_t>(-1);
 
 class LongRowsKernel final : public HostKernel {
@@ -32,12 +32,12 @@ class LongRowsKernel final : public HostKernel {
 
  private:
   struct Value {
-    std::int64_t size = 0;        ///< of an element
-    bool in_rows = true;          ///< one a row's element; else one a row
-    std::size_t at = kNone;       ///< in the scratch memory, or of values a row in `row_values_`
-    std::size_t result = kNone;   ///< which of the call's results it is
-    std::size_t last_read = 0;    ///< the step
-    std::size_t held_at = kNone;  ///< of a result that may lie on top of an input: where in the scratch memory it waits
+    std::int64_t size = 0;        ///< bytes of an element
+    bool in_rows = true;          ///< one element for each element of a row; else one for each row
+    std::size_t at = kNone;       ///< offset in the scratch memory, or for per-row values in `row_values_`
+    std::size_t result = kNone;   ///< index among the call's results
+    std::size_t last_read = 0;    ///< index of the last step that reads it
+    std::size_t held_at = kNone;  ///< offset in the scratch memory where a result is held back while it may overlap an input
   };
   struct Operand {
     std::size_t value = 0, reader = kNone, scratch = kNone;
@@ -46,13 +46,13 @@ class LongRowsKernel final : public HostKernel {
     RowStep kind = RowStep::full;
     RowLoop loop = nullptr;
     std::optional<RowReduction> reduction;
-    std::size_t states = 0;  ///< of a reduction: where they begin
+    std::size_t states = 0;  ///< a reduction's first state, as an offset in `states_`
     std::array<Operand, 3> operands;
   };
 
   void add_step(const MovedGroup& request, std::size_t s);
   void place(const KernelRequest& request);
-  /// Over the whole shape, in so many pieces.
+  /// The number of elements of the whole shape in the first `pieces` pieces.
   [[nodiscard]] std::int64_t elements_in(std::int64_t pieces) const {
     return pieces / pieces_ * domain_.columns + pieces % pieces_ * piece_;
   }
@@ -67,12 +67,12 @@ class LongRowsKernel final : public HostKernel {
 
   RowDomain domain_;
   std::size_t inputs_;
-  std::int64_t piece_ = 1, pieces_ = 1;  ///< of a row: elements of each, and how many
+  std::int64_t piece_ = 1, pieces_ = 1;  ///< elements of each piece of a row, and pieces of a row
   std::vector<TileReader> readers_;
   std::vector<Value> values_;
   std::vector<Step> steps_;
   std::vector<std::byte> states_, row_values_;
-  std::vector<std::uint8_t> held_;  ///< by value, of the call under way: a result in whose place an input is still read
+  std::vector<std::uint8_t> held_;  ///< by value, for the current call: the result overlaps an input that is still to be read
   std::size_t scratch_bytes_ = 0;
   Scratch<std::byte> scratch_;
 };
@@ -193,7 +193,7 @@ Status LongRowsKernel::run_pieces(const KernelCall& call, std::int64_t begin, st
   return {};
 }
 
-/// `begin` in its row.
+/// Runs the steps over whole rows on one tile; `begin` counts from the start of its row.
 void LongRowsKernel::run_tile(const KernelCall& call, std::int64_t row, std::int64_t begin, std::int64_t count, std::byte* scratch) {
   std::array<std::byte*, kMostValues> made{};
   const std::int64_t at = row * domain_.columns + begin;
@@ -233,7 +233,7 @@ void LongRowsKernel::run_loop(const KernelCall& call, const Step& step, std::int
   step.loop(operands.data(), steps.data(), to, count);
 }
 
-/// The values a row.
+/// Finishes the reductions and runs the steps on per-row values.
 void LongRowsKernel::finish(const KernelCall& call, std::byte* scratch) {
   std::array<std::byte*, kMostValues> made{};
   for (std::size_t s = 0; s < steps_.size(); ++s) {

@@ -1,4 +1,5 @@
-// The kernel of last resort: the op's meaning on the call's memory; and the guard between kernels and what user functions throw.
+// The fallback kernel: the op's reference implementation on the call's memory; and the guard that turns exceptions of user functions into
+// an Error.
 #include <algorithm>
 #include <cstring>
 #include <functional>
@@ -19,14 +20,15 @@ bool overlap(const TensorView& a, const TensorView& b) {
   return std::less<>()(a.data, b.data + b.type->bytes()) && std::less<>()(b.data, a.data + a.type->bytes());
 }
 
-/// Whether the meaning may write where the result is to be: it reads nothing there, and keeps nothing that lies there.
+/// Whether the reference implementation may write directly to the result's memory: no input overlaps it, and the function keeps no
+/// reference to it.
 bool written_in_place(const KernelCall& call, const TensorView& result) {
   const auto* function = call.attributes.get_if<std::shared_ptr<const HostFunction>>("function");
   if (function && !(*function)->fills_in_place) return false;
   return std::none_of(call.inputs.begin(), call.inputs.end(), [&](const TensorView& input) { return overlap(input, result); });
 }
 
-/// What a meaning is given for a result: zeros of its type.
+/// The array that the reference implementation fills for a result: zeros of its type.
 Result<Array> zeros(const KernelCall& call, const TensorView& result) {
   const auto bytes = static_cast<std::size_t>(result.type->bytes());
   if (bytes == 0 || !written_in_place(call, result)) return Array::allocate(*result.type);
@@ -54,7 +56,7 @@ Result<std::vector<Array>> results_of(const KernelCall& call) {
   return results;
 }
 
-/// Brings what a meaning gave where the call wants it.
+/// Copies results to the call's memory unless they are already there.
 Status give(const std::vector<Array>& results, const KernelCall& call) {
   for (std::size_t i = 0; i < results.size(); ++i) {
     const TensorView& view = call.results[i];

@@ -1,4 +1,4 @@
-// One walk over the steps: each value of the group as it was asked for is a reading or a step of the group that comes out.
+// One pass over the steps: each value of the original group becomes a reading of an input or a step of the rewritten group.
 #include "executor/host/moved_group.h"
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace cleave::runtime::host {
 namespace {
 
-/// What a step does that gives the elements of a value made inside under another shape: no operation of the vocabulary.
+/// The op of an added step that copies elements in order, under another shape; it is not in the table of ops.
 const OpDef& copying() {
   static const OpDef op = [] {
     OpDef made;
@@ -38,7 +38,7 @@ Way way_of(const OpDef& op) {
   return name == "slice" ? Way::slice : Way::none;
 }
 
-/// Strides along axes of extents `from`, as those along the axes of `to`, to which these broadcast.
+/// Broadcasts strides along axes of extents `from` to the axes of `to`.
 ops::Strides broadcast_from(const ops::Strides& strides, const Shape& from, const Shape& to) {
   ops::Strides wider(to.size(), 0);
   const std::size_t lead = to.size() - from.size();
@@ -69,14 +69,14 @@ class Rewriter {
     }
     for (const std::size_t written : given_.written) {
       Value& value = values_[inputs_ + written];
-      if (!value.made) return std::nullopt;  // a part of an input as it is: a kernel of its own copies that faster
+      if (!value.made) return std::nullopt;  // a part of an input, unchanged: a separate kernel copies that faster
       out_.written.push_back(value.index);
     }
     return finish();
   }
 
  private:
-  /// A step that comes out, or else a reading.
+  /// A step of the rewritten group, or else a reading.
   struct Value {
     bool made = false;
     std::size_t index = 0;
@@ -109,7 +109,7 @@ class Rewriter {
     std::vector<Value> operands;
     for (const std::size_t operand : step.operands) {
       Value value = values_[operand];
-      // A reduction takes whole rows as they lie.
+      // A reduction reads contiguous rows.
       if (!step.op->elementwise() && !value.made && !dense(out_.readings[value.index], out_.input_types[value.index].shape))
         value = copied(value, step.node, TensorType(out_.input_types[value.index]));
       operands.push_back(value);
@@ -120,7 +120,7 @@ class Rewriter {
   [[nodiscard]] bool is_written(std::size_t s) const {
     return std::find(given_.written.begin(), given_.written.end(), s) != given_.written.end();
   }
-  /// By element-wise steps, which broadcast themselves, and by nobody else.
+  /// Whether a step's result is read by element-wise steps only, which broadcast by themselves.
   [[nodiscard]] bool read_elementwise(std::size_t s) const {
     bool is_read = false;
     for (const FusedStep& step : given_.steps) {
@@ -164,7 +164,7 @@ class Rewriter {
     return moved;
   }
 
-  /// Readings that nobody uses are left out, and operands get their numbers.
+  /// Removes unused readings and numbers the operands.
   std::optional<MovedGroup> finish() {
     std::vector<std::size_t> place(out_.readings.size(), 0);
     for (const std::vector<Value>& operands : operands_)
@@ -190,7 +190,7 @@ class Rewriter {
   const KernelRequest& given_;
   const std::size_t inputs_;
   MovedGroup out_;
-  std::vector<Value> values_;                 ///< by input and step as given
+  std::vector<Value> values_;                 ///< by input and step of the original request
   std::vector<std::vector<Value>> operands_;  ///< by step of `out_`
 };
 

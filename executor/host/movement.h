@@ -1,4 +1,4 @@
-// Kernels that are one strided copy: what it is like follows from types and attributes alone, so it is planned once.
+// Kernels that are one strided copy, which is planned once from types and attributes.
 #pragma once
 
 #include "executor/host/kernels.h"
@@ -6,7 +6,7 @@
 
 namespace cleave::runtime::host {
 
-/// Element `from` of the operand goes to element `to` of the result, and so on.
+/// A copy that starts at element `from` of the operand and element `to` of the result.
 struct Movement {
   StridedCopy copy;
   std::int64_t from = 0, to = 0;

@@ -10,7 +10,8 @@
 namespace cleave::runtime::host {
 namespace {
 
-/// What a core reaches of a last cache. Not what the system says: that is the sum of all cores', of which a core has a tenth in places.
+/// The part of a last-level cache that one core uses. The system reports the size shared by all cores, of which one core sometimes has a
+/// tenth.
 [[maybe_unused]] constexpr std::int64_t kLastCache = 32 << 20;
 
 }  // namespace

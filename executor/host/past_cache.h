@@ -1,5 +1,5 @@
-// Writing past the caches: results that are larger than the last of them are read from memory again anyway, and written past it no line
-// is fetched only to be overwritten.
+// Non-temporal stores, which bypass the caches: a result larger than the last-level cache is read from memory again anyway, and such stores
+// do not fetch a cache line only to overwrite it.
 #pragma once
 
 #include <cstddef>
@@ -7,11 +7,11 @@
 
 namespace cleave::runtime::host {
 
-/// Whether results of so many bytes are better written so.
+/// Whether a result of this size is better written by non-temporal stores.
 bool past_cache(std::int64_t bytes);
-/// Copies so, where the processor can.
+/// Copies with non-temporal stores if the processor has them.
 void copy_past_cache(std::byte* to, const std::byte* from, std::size_t bytes);
-/// Before others are told of what was written: after the last copy of a piece of work.
+/// A store fence. Call it after the last copy of a piece of work, before other threads are told of the data.
 void finish_past_cache();
 
 }  // namespace cleave::runtime::host

@@ -1,8 +1,8 @@
-// The loops that the compiler can vectorise by itself, from the scalar expressions of graph/ops/elementwise.def, with steps that it knows:
-// 0 or 1. Included inside a namespace, once for the instruction set of the whole program and once for each of simd/, so it includes
-// nothing: whoever does has read <type_traits>, graph/ops/scalars.h and executor/host/rows.h.
+// Loops that the compiler vectorises by itself, made from the scalar expressions of graph/ops/elementwise.def with steps that are
+// compile-time constants, 0 or 1. Included inside a namespace, once for the instruction set of the whole program and once for each set of
+// simd/, so it includes nothing: the including file has included <type_traits>, graph/ops/scalars.h and executor/host/rows.h.
 
-// Nothing but a result itself may lie on top of an operand, so no turn of a loop waits on another.
+// A result overlaps an operand only if both start at the same address, so iterations are independent.
 #ifdef __clang__
 #define CLEAVE_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")  // NOLINT(cppcoreguidelines-macro-usage)
 #else
@@ -36,7 +36,7 @@ void known_loop(const std::byte* const* operands, std::byte* results, std::int64
   }
 }
 
-/// Whether all steps are those that there are loops for; runs that loop.
+/// Runs the loop specialized for these steps; false if there is none.
 template <class Op, class T>
 bool run_known_loop(const std::byte* const* operands, const std::int64_t* steps, std::byte* results, std::int64_t count) {
   const auto is = [&](std::int64_t a, std::int64_t b, std::int64_t c) {
@@ -65,7 +65,7 @@ bool run_known_loop(const std::byte* const* operands, const std::int64_t* steps,
   return false;
 }
 
-/// Any steps: what has no loop of its own is done one by one.
+/// Takes any steps; those without a specialized loop run element by element.
 template <class Op, class T>
 void plain_loop(const std::byte* const* operands, const std::int64_t* steps, std::byte* results, std::int64_t count) {
   if (!run_known_loop<Op, T>(operands, steps, results, count)) ops::element_loop<Op, T>(operands, steps, results, count);

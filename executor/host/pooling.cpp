@@ -1,4 +1,4 @@
-// max_pool and avg_pool: a channel at a time, from planes in which what windows see through one tap lies side by side.
+// max_pool and avg_pool: one channel at a time, from planes in which the elements that all windows see through one tap are contiguous.
 #include <bit>
 #include <limits>
 
@@ -12,16 +12,16 @@
 namespace cleave::runtime::host {
 namespace {
 
-constexpr std::int64_t kPiece = 1 << 16;  ///< elements that a thread takes at once, at least
+constexpr std::int64_t kPiece = 1 << 16;  ///< least elements of one piece of the work
 
-/// A power of two that brings down the elements of a window before they are summed, so that no sum is larger than the largest element. Bits
-/// of results change only where numbers are so small that they have no whole mantissa. Sums of f64 overflow as those of `mean` do.
+/// A power of two that scales the elements of a window before they are summed, so that no sum exceeds the largest element. It changes bits
+/// only where scaled elements are subnormal. Sums of f64 overflow as those of `mean` do.
 template <class T>
 T share_of_tap(std::size_t taps) {
   return std::is_same_v<T, float> ? T(1) / static_cast<T>(std::bit_ceil(taps)) : T(1);
 }
 
-/// Factors from the sum of a window, brought down by `share`, to the mean of its elements.
+/// For each window, the factor from its sum, scaled by `share`, to the mean of its elements.
 template <class T>
 std::vector<T> shares(const ops::Window& window, bool padding, T share) {
   std::vector<T> all;
@@ -53,7 +53,7 @@ class PoolKernel final : public HostKernel {
   Status run(const KernelCall& call) override {
     const std::int64_t outs = window_.outs();
     if (channels_ == 0 || outs == 0) return {};
-    // A line of results that has no end of a plane's line in it lies as it should.
+    // The planes' lines are longer than the results' lines by their padding; `count` covers the last result, rounded up to whole vectors.
     const std::int64_t count = (planes_.place(outs - 1) + code_.width) / code_.width * code_.width;
     scratch_.reserve(call.workers.threads(), planes_.size() + count + 2 * code_.width);
     const T* x = call.inputs[0].template as<T>();
@@ -93,7 +93,7 @@ class PoolKernel final : public HostKernel {
   const Planes planes_;
   const ConvolutionCode<T>& code_;
   const std::int64_t channels_;
-  std::vector<T> weights_, shares_;  ///< of means: of each tap, and of each window's sum
+  std::vector<T> weights_, shares_;  ///< of means: one weight for each tap, one factor for each window
   Scratch<T> scratch_;
 };
 

@@ -1,6 +1,5 @@
-// random_uniform, random_normal and random_integers: the numbers of graph/ops/random_bits.h to the bit, many at a time. Loops over short
-// arrays that compilers vectorise, compiled for the instruction sets of processors that have them; none of them rounds otherwise
-// (-ffp-contract=off).
+// random_uniform, random_normal and random_integers: bit for bit the numbers of graph/ops/random_bits.h, made many at a time. The loops
+// over short arrays are vectorised by the compiler for several instruction sets; all round alike (-ffp-contract=off).
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -16,11 +15,11 @@
 namespace cleave::runtime::host {
 namespace {
 
-/// Numbers that are made together, and of a piece of the work.
+/// Numbers that are made together, and numbers of one piece of the work.
 constexpr std::int64_t kGroup = 256, kPiece = 1 << 15;
-constexpr double kTail = 0.02425;  ///< of `inverse_normal`
+constexpr double kTail = 0.02425;  ///< probability below which `inverse_normal` uses its tail formula
 
-/// What a call asks for: where in the generator's sequences it stands, and what becomes of the numbers there.
+/// The parameters of a call: its position in the generator's sequences, and the parameters of the distribution.
 struct Draw {
   unsigned long long seed = 0, step = 0;
   double first = 0, second = 1;  ///< low and high, or mean and deviation
@@ -28,7 +27,7 @@ struct Draw {
 
 using Words = std::array<std::uint32_t, 2 * kGroup>;
 
-/// The words of the blocks from `block` on.
+/// Computes the words of `blocks` Philox blocks, from `block` on.
 [[gnu::always_inline]] inline void draw_words(const Draw& draw, unsigned long long block, std::int64_t blocks, Words& words) {
   constexpr std::int64_t kBlocks = kGroup / 2;
   std::array<std::uint32_t, kBlocks> by_word[4];
@@ -38,7 +37,7 @@ using Words = std::array<std::uint32_t, 2 * kGroup>;
     std::uint32_t w2 = static_cast<std::uint32_t>(draw.step), w3 = static_cast<std::uint32_t>(draw.step >> 32);
     auto key0 = static_cast<std::uint32_t>(draw.seed), key1 = static_cast<std::uint32_t>(draw.seed >> 32);
 #pragma GCC unroll 10
-    for (int round = 0; round < 10; ++round) {  // philox, without its array
+    for (int round = 0; round < 10; ++round) {  // the rounds of Philox, without its array
       const std::uint64_t product0 = 0xD2511F53ULL * w0, product1 = 0xCD9E8D57ULL * w2;
       w0 = static_cast<std::uint32_t>(product1 >> 32) ^ w1 ^ key0;
       w2 = static_cast<std::uint32_t>(product0 >> 32) ^ w3 ^ key1;
@@ -96,12 +95,12 @@ struct Normal {
   }
 
  private:
-  /// (bits + 0.5) / 2^32; through signed numbers, which all instruction sets convert.
+  /// (bits + 0.5) / 2^32, by way of signed integers, whose conversion all instruction sets have.
   [[gnu::always_inline]] static double unit(std::uint32_t bits) {
     return (static_cast<std::int32_t>(bits ^ 0x80000000U) + 2147483648.0 + 0.5) * 0x1p-32;
   }
 
-  /// `inverse_normal` between its tails.
+  /// `inverse_normal` in its central region.
   [[gnu::always_inline]] static double middle(double p) {
     constexpr double over[] = {-3.969683028665376e+01, 2.209460984245205e+02,  -2.759285104469687e+02,
                                1.383577518672690e+02,  -3.066479806614716e+01, 2.506628277459239e+00};
@@ -121,7 +120,7 @@ struct Normal {
     return p < kTail ? z : -z;
   }
 
-  /// random_bits::log_unit with the exponent read off instead of counted.
+  /// random_bits::log_unit, with the exponent extracted from the bits instead of counted.
   [[gnu::always_inline]] static double log_unit(double x) {
     const auto bits = std::bit_cast<std::uint64_t>(x);
     const auto exponent = static_cast<std::int32_t>(bits >> 52) - 1023;
@@ -134,7 +133,7 @@ struct Normal {
   }
 };
 
-/// Elements `begin` to `end`, which begin with a block.
+/// Draws elements `begin` to `end`; `begin` must be the start of a block.
 template <class Kind, class Float>
 [[gnu::always_inline]] inline void draw_numbers(const Draw& draw, Float* out, std::int64_t begin, std::int64_t end) {
   Words words;
@@ -169,7 +168,7 @@ auto fastest() {
   return draw_anywhere<Kind, Float>;
 }
 
-/// Many at a time; those whose bits will not do are drawn anew one by one, which is rare where few integers are wanted.
+/// Draws many at a time. Words that rejection sampling discards are drawn anew one by one, which is rare for small ranges.
 template <class T>
 void draw_integers(const Draw& draw, std::int64_t low, std::int64_t high, T* out, std::int64_t begin, std::int64_t end) {
   const auto range = static_cast<unsigned long long>(high) - static_cast<unsigned long long>(low);

@@ -1,6 +1,6 @@
 // The loops of reductions as templates, which the compiler vectorises: sums in lanes, columns side by side. Included inside a namespace,
-// once for the instruction set of the whole program and once for each of simd/, so it includes nothing: whoever does has read <algorithm>,
-// graph/ops/sums.h and executor/host/simd/reducers.h.
+// once for the instruction set of the whole program and once for each set of simd/, so it includes nothing: the including file has included
+// <algorithm>, graph/ops/sums.h and executor/host/simd/reducers.h.
 
 #ifdef __clang__
 #define CLEAVE_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")  // NOLINT(cppcoreguidelines-macro-usage)
@@ -8,7 +8,8 @@
 #define CLEAVE_INDEPENDENT _Pragma("GCC ivdep")  // NOLINT(cppcoreguidelines-macro-usage)
 #endif
 
-/// A state, how it starts, what an element is as a state, and two states as one (`b` of later elements than `a`).
+/// A reduction is four things: its State, the initial state, the state of one element (`lift`), and the combination of two states (`join`;
+/// `b` comes from later elements than `a`).
 template <class T>
 struct SumOfElements {
   using State = ops::Accumulator<T>;
@@ -35,7 +36,7 @@ struct AllElements : AnyElement<T> {
   static State start() { return 1; }
   static State join(State a, State b) { return a & b; }
 };
-/// A NaN beats every number, and stays.
+/// A NaN beats every number, and a later number does not replace it.
 template <class T, bool largest>
 struct ExtremeElement {
   using State = std::conditional_t<std::is_integral_v<T>, T, ops::Compute<T>>;
@@ -46,7 +47,7 @@ struct ExtremeElement {
   }
   static State lift(T x) { return static_cast<State>(x); }
   static bool beats(State b, State a) { return static_cast<bool>(static_cast<int>(largest ? b > a : b < a) | static_cast<int>(b != b)); }
-  /// As two choices, each of which is one instruction.
+  /// Written as two selections, each of which compiles to one instruction.
   static State join(State a, State b) {
     const State number = largest ? (b > a ? b : a) : (b < a ? b : a);
     return b != b ? b : number;
@@ -70,7 +71,7 @@ void take_rows_into(const T* in, std::int64_t rows, std::int64_t width, std::int
   }
 }
 
-/// In lanes, which become one pair by pair.
+/// Reduces a row in lanes, which are then combined as a tree.
 template <class Of, class T, class S>
 S row_state(const T* in, std::int64_t count, S state) {
   constexpr std::int64_t kLanes = 32;
@@ -125,7 +126,7 @@ struct FinderOf {
     for (std::int64_t k = 0; k < kGroup; ++k) found |= same(group[k], sought);
     return found != 0;
   }
-  /// Block by block: its extreme, and only where that beats what was found, where it is.
+  /// Goes block by block: computes the block's extreme, and searches its position only if it beats the best so far.
   static std::int64_t in_row(const std::byte* bytes, std::int64_t count) {
     constexpr std::int64_t kBlock = 2048;
     const T* in = reinterpret_cast<const T*>(bytes);
@@ -175,7 +176,7 @@ struct FinderOf {
   static constexpr Finder finder{in_row, in_lines, in_columns, beats, kGroup + 1};
 };
 
-/// Which elements these loops are for.
+/// Selects the instance for an element type; null for types without these loops.
 template <template <class> class Takes>
 const Reducer* reducer_on(DType element) {
   return dispatch(element, [](auto zero) -> const Reducer* {

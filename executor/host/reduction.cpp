@@ -1,5 +1,6 @@
-// Reductions over neighbouring axes, the common case: the operand as [outer, count, inner]. Sums run in double or wrapping i64, as the
-// meanings do. Other shapes run their meaning. How work is cut depends on the shape alone, so results do not depend on the threads.
+// Reductions over adjacent axes, the common case, with the operand as [outer, count, inner]. Sums accumulate in double or wrapping i64, as
+// in the reference implementations. Other shapes run their reference implementation. Work is divided by the shape alone, so results do not
+// depend on the number of threads.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -27,11 +28,11 @@ const Made& best(OfLevel of_level, OfAny of_any, std::string_view op, DType elem
 }
 
 constexpr std::int64_t kMostPieces = RowReduction::kMostPieces, kPiece = RowReduction::kPiece;
-constexpr std::int64_t kWidth = 2048;    ///< columns whose states are taken at once: they stay in the first-level cache
-constexpr std::int64_t kStateBytes = 8;  ///< at most
+constexpr std::int64_t kWidth = 2048;    ///< columns whose states are accumulated at once: they stay in the first-level cache
+constexpr std::int64_t kStateBytes = 8;  ///< at most, of one state
 constexpr std::int64_t kShortRow = 64, kRowsAtOnce = 64;
 
-/// Of how many elements each piece of `count` is.
+/// The number of elements in each piece of `count`.
 std::int64_t piece_of(std::int64_t count, std::int64_t least, std::int64_t most_pieces) {
   return std::max(least, (count + most_pieces - 1) / most_pieces);
 }
@@ -42,7 +43,7 @@ struct Reduction {
   const Reducer& by;
   decltype(RowReduction::finish) finish;
   ReducedExtents n;
-  std::int64_t element, result;  ///< bytes of one
+  std::int64_t element, result;  ///< bytes of one operand element, and of one result element
 
   [[nodiscard]] const std::byte* in(std::int64_t index) const { return call.inputs[0].data + index * element; }
   [[nodiscard]] std::byte* out(std::int64_t index) const { return call.results[0].data + index * result; }
@@ -50,7 +51,7 @@ struct Reduction {
   Workers& workers() const { return small() ? Workers::none() : call.workers; }
 };
 
-/// One row in pieces, one after another or side by side.
+/// Reduces one row in pieces, sequentially or in parallel.
 void reduce_row(const Reduction& of, std::int64_t row, Workers& workers) {
   const std::int64_t piece = piece_of(of.n.count, kPiece, kMostPieces), pieces = (of.n.count + piece - 1) / piece;
   alignas(64) std::byte states[kMostPieces * kStateBytes];
@@ -75,7 +76,8 @@ void reduce_rows(const Reduction& of) {
                          });
 }
 
-/// Some rows after others: reducers take eight or four of them at once, and so come to the same.
+/// Accumulates rows in chunks between polls. A chunk is a multiple of eight rows, because reducers take eight or four rows at once: so the
+/// chunks do not change the result.
 void take_rows(const Reduction& of, const std::byte* in, std::int64_t rows, std::int64_t width, std::int64_t stride, std::byte* states) {
   const std::int64_t grain = std::max<std::int64_t>(1, (1 << 17) / std::max<std::int64_t>(1, width)) * 8;
   each_long(
@@ -84,7 +86,7 @@ void take_rows(const Reduction& of, const std::byte* in, std::int64_t rows, std:
       grain);
 }
 
-/// Few columns: several rows of them are taken as one, wide enough for vectors, and become one at the end. Pieces of rows side by side.
+/// For few columns: several rows are taken as one, wide enough for vectors, and joined at the end. Pieces of rows run in parallel.
 void reduce_few_columns(const Reduction& of, std::int64_t outer, Workers& workers) {
   constexpr std::int64_t wide = 128, pieces_at_most = 16;
   const std::int64_t inner = of.n.inner, group = std::max<std::int64_t>(1, wide / inner), width = group * inner;
@@ -103,7 +105,7 @@ void reduce_few_columns(const Reduction& of, std::int64_t outer, Workers& worker
   of.finish(states, inner, of.n.count, of.out(outer * inner));
 }
 
-/// Columns side by side, in pieces of rows.
+/// Accumulates columns side by side, with pieces of rows in parallel.
 void reduce_panel(const Reduction& of, std::int64_t outer, std::int64_t column, Workers& workers) {
   constexpr std::int64_t pieces_at_most = 8;
   alignas(64) std::byte states[pieces_at_most * kWidth * kStateBytes];
@@ -159,7 +161,7 @@ Finish sum_finish(DType element, DType result) {
   return dispatch(element, [&](auto zero) -> Finish {
     using T = decltype(zero);
     if constexpr (mean && std::is_integral_v<T>) {
-      return nullptr;  // the type rule has made them f32
+      return nullptr;  // unreachable: the type rule has made them f32
     } else {
       return ops::dispatch_sum<T>(result, [](auto sum) -> Finish { return finish<ops::Accumulator<T>, decltype(sum), mean>; });
     }
@@ -192,7 +194,7 @@ Status reduction_kernel(const KernelCall& call) {
   return {};
 }
 
-/// The place in a long row, from those of its pieces.
+/// The position of the extreme in a long row, from the positions in its pieces.
 std::int32_t place_in_row(const Finder& by, const std::byte* in, std::int64_t count, std::int64_t element, Workers& workers) {
   const std::int64_t piece = piece_of(count, kPiece, kMostPieces), pieces = (count + piece - 1) / piece;
   std::array<std::int64_t, kMostPieces> places{};
@@ -207,7 +209,7 @@ std::int32_t place_in_row(const Finder& by, const std::byte* in, std::int64_t co
   return static_cast<std::int32_t>(place);
 }
 
-/// Places in rows so short that a search in each would begin and end all the time: some rows are turned into columns, and searched at once.
+/// Positions in short rows, where starting a search for each would dominate: some rows are transposed to columns and searched together.
 void places_in_short_rows(const Finder& by, const std::byte* in, std::int64_t rows, std::int64_t count, std::int64_t element,
                           std::int32_t* out) {
   alignas(64) std::byte columns[kShortRow * kRowsAtOnce * sizeof(double)];
@@ -236,7 +238,7 @@ void places_in_rows(const Finder& by, const std::byte* in, std::int64_t rows, st
   for (std::int64_t row = 0; row < rows; ++row) out[row] = place_in_row(by, in + row * count * element, count, element, Workers::none());
 }
 
-/// In each of `width` columns, some rows after others.
+/// Positions in each of `width` columns, in chunks of rows.
 void places_in_columns(const Finder& by, const std::byte* in, const ReducedExtents& n, std::int64_t width, std::int64_t element,
                        std::int32_t* out) {
   std::array<std::int32_t, Finder::kMostWidth> here{};
@@ -291,7 +293,7 @@ std::span<const KernelRow> reduction_kernels() {
 std::optional<ReducedExtents> reduced_extents(const Shape& shape, const Attributes& attributes) {
   const ops::AxisMarks marked = ops::marked_axes(attributes, static_cast<int>(shape.size()));
   ReducedExtents extents;
-  int part = 0;  // 0: before the reduced axes, 1: in them, 2: behind
+  int part = 0;  // 0: before the reduced axes, 1: in them, 2: after them
   for (std::size_t axis = 0; axis < shape.size(); ++axis) {
     if (shape[axis] == 1) continue;
     if (marked[axis] ? part == 2 : false) return std::nullopt;

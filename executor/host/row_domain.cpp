@@ -37,7 +37,7 @@ class DomainFinder {
     elements_ = type.elements();
   }
 
-  /// The greatest shape: that of the rows. A step that is neither element-wise nor a reduction ends it.
+  /// Finds the shape of the whole domain, the largest of all. False if a step is neither element-wise nor a row reduction.
   bool find_shape() {
     bool reduces = false, several = false;
     for (const FusedStep& step : request_.steps) {
@@ -52,7 +52,7 @@ class DomainFinder {
     return reduces || several;
   }
 
-  /// From the first reduction, or else from the first step of another shape.
+  /// Finds the number of rows, from the first reduction or, without one, from the first step of another shape.
   bool find_rows() {
     for (const FusedStep& step : request_.steps) {
       if (!step.op->elementwise()) {
@@ -69,14 +69,14 @@ class DomainFinder {
     return rows == domain_.rows;
   }
 
-  /// With ones in place of the axes of a row.
+  /// Whether `shape` is the domain's with extent 1 in place of the axes inside a row.
   [[nodiscard]] bool kept(const Shape& shape) const {
     if (shape.size() != domain_.shape.size()) return false;
     for (std::size_t axis = 0; axis < shape.size(); ++axis)
       if (shape[axis] != (axis < domain_.outer_axes ? domain_.shape[axis] : 1)) return false;
     return true;
   }
-  /// Without these axes, but perhaps for some of extent one.
+  /// Whether the type's shape is the domain's without the axes inside a row; some axes of extent 1 may also be missing.
   [[nodiscard]] bool dropped(const TensorType& type) const {
     return type.elements() == domain_.rows && type.shape.size() < domain_.shape.size() &&
            std::equal(type.shape.begin(), type.shape.end(), domain_.shape.begin());
@@ -95,8 +95,8 @@ class DomainFinder {
     return kept(step.type.shape) || dropped(step.type) ? std::optional(RowStep::row) : std::nullopt;
   }
 
-  /// Whether what steps before have made is read where it belongs: each value a row by its own row. (A value a row is read by a step on
-  /// such values in its order: broadcasting that makes no more elements moves none.)
+  /// Whether the operands made by earlier steps are read at matching positions: a per-row value by elements of its own row. (Steps on
+  /// per-row values read each other in order: broadcasting that adds no elements moves none.)
   bool reads_rows(const FusedStep& step) {
     domain_.widest = std::max(domain_.widest, size_of(step.type.dtype));
     for (const std::size_t operand : step.operands) {

@@ -1,5 +1,5 @@
-// RowDomain: whether several steps can run row by row: element-wise steps over a shape [..., columns], reductions of its rows, element-wise
-// steps on a value a row, and all of them reading values a row as broadcasting repeats them. Knows no kernel.
+// RowDomain: whether several steps can run row by row: element-wise steps over a shape [..., columns], reductions of its rows, and
+// element-wise steps on one value per row, each of which may read per-row values by broadcasting. Independent of kernels.
 #pragma once
 
 #include <cstdint>
@@ -14,21 +14,21 @@ namespace cleave::runtime::host {
 
 enum class RowStep : std::uint8_t {
   full,       ///< element-wise over the whole shape
-  reduction,  ///< of all rows: a value each
-  row,        ///< element-wise over such values
+  reduction,  ///< reduces each row to one value
+  row,        ///< element-wise over values with one element per row
 };
 
 struct RowDomain {
   Shape shape;
-  std::size_t outer_axes = 0;  ///< of `shape`: their indices number the rows; those behind are one row
+  std::size_t outer_axes = 0;  ///< the leading axes of `shape` that number the rows; the others are inside a row
   std::int64_t rows = 0, columns = 0;
-  std::int64_t widest = 1;     ///< bytes of an element of all values over the whole shape
-  bool spreads = false;        ///< a step over the whole shape reads a value a row that a step before has made
-  bool finds = false;          ///< a step finds places of extremes
-  std::vector<RowStep> steps;  ///< as the request's
+  std::int64_t widest = 1;     ///< bytes of the widest element among the values over the whole shape
+  bool spreads = false;        ///< a step over the whole shape reads a per-row value that an earlier step has made
+  bool finds = false;          ///< a step finds positions of extremes (argmax, argmin)
+  std::vector<RowStep> steps;  ///< in the request's order
 };
 
-/// Nothing where the steps do not run row by row, or are all element-wise over one shape.
+/// Nothing if the steps do not run row by row, or are all element-wise over one shape.
 std::optional<RowDomain> row_domain(const KernelRequest& request);
 
 }  // namespace cleave::runtime::host

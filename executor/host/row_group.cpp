@@ -1,5 +1,5 @@
-// Some rows at a time, all steps on them before the next: what one step hands to another stays in the cache, and a row is reduced as by a
-// kernel of its own. Runs of simple steps are machine code where there is some. Rows that are too long: long_rows.cpp.
+// Runs all steps on a few rows before the next rows, so intermediate values stay in cache; a row is reduced as by the kernel of a single
+// reduction. Runs of simple steps become generated machine code if there is any for them. Longer rows: long_rows.cpp.
 #include "executor/host/row_group.h"
 
 #include <algorithm>
@@ -15,10 +15,10 @@
 namespace cleave::runtime::host {
 namespace {
 
-constexpr std::int64_t kTileBytes = 8 << 10;       ///< of the widest value in some rows: three of them fit into any first-level cache
-constexpr std::int64_t kMostRowBytes = 128 << 10;  ///< of the widest value in one row: some of them fit into any second-level cache
-constexpr std::int64_t kLeastPiece = 4 * kTileBytes, kMostPiece = 16 * kTileBytes, kPieces = 64;  ///< what a thread takes at once
-constexpr std::int64_t kWorthCode = 1024;  ///< elements: with fewer, code takes longer to make than its runs save
+constexpr std::int64_t kTileBytes = 8 << 10;       ///< bytes of a tile of the widest elements: three fit into any first-level cache
+constexpr std::int64_t kMostRowBytes = 128 << 10;  ///< bytes of a row of the widest elements: several fit into any second-level cache
+constexpr std::int64_t kLeastPiece = 4 * kTileBytes, kMostPiece = 16 * kTileBytes, kPieces = 64;  ///< bytes of one piece of the work
+constexpr std::int64_t kWorthCode = 1024;  ///< elements: below it, code takes longer to generate than its runs save
 
 bool short_enough(const RowDomain& domain) {
   return domain.columns <= RowReduction::kPiece && domain.columns * domain.widest <= kMostRowBytes;
@@ -44,8 +44,7 @@ RowGroupKernel::RowGroupKernel(const MovedGroup& request, RowDomain domain)
   place(request);
 }
 
-/// How an operand of any shape is read: broadcasting goes along the rows and inside each, or it does not, and where neither is plain there
-/// is a reader.
+/// How an operand of any shape is addressed: by a constant stride between rows and a step of 0 or 1 inside a row, or else by a TileReader.
 Access RowGroupKernel::access(const MovedGroup& request, std::size_t operand, RowStep kind, const Shape& to) {
   Access made{operand, 0, 0, kNoRowPlace, kNoRowPlace};
   const bool inside = operand >= inputs_;
@@ -61,7 +60,7 @@ Access RowGroupKernel::access(const MovedGroup& request, std::size_t operand, Ro
   }
   const Shape& shape = domain_.shape;
   const ops::Strides strides = kind == RowStep::reduction ? ops::broadcast_strides(shape, shape) : request.strides(operand, shape);
-  // How far apart neighbours along some axes are, if that is the same everywhere.
+  // The stride between neighbours along axes `first` to `last`, if it is constant.
   const auto along = [&](std::size_t first, std::size_t last) -> std::optional<std::int64_t> {
     std::optional<std::int64_t> step;
     for (std::int64_t run = 1; last-- > first; run *= shape[last]) {
@@ -127,10 +126,10 @@ RowGroupKernel::Piece RowGroupKernel::step_alone(const MovedGroup& request, std:
   return made;
 }
 
-/// Adds the code of as many steps over whole rows as there is some for; how many.
+/// Adds generated code for as many consecutive steps over whole rows as possible; returns their number.
 std::size_t RowGroupKernel::make_code(const MovedGroup& request, std::size_t first) {
   std::size_t end = first;
-  KernelRequest run;  // these steps by themselves: what comes before them is an input
+  KernelRequest run;  // these steps as a request of their own, with the values of earlier steps as inputs
   std::vector<Access> inputs;
   std::vector<std::size_t> place(values_.size(), kNoRowPlace);
   for (; end < request.steps.size() && domain_.steps[end] == RowStep::full; ++end) {
@@ -175,7 +174,7 @@ std::size_t RowGroupKernel::make_code(const MovedGroup& request, std::size_t fir
   return taken;
 }
 
-/// Code writes its results there itself, unless it also writes what is read again.
+/// Code stores its results past the caches itself, unless it also writes values that are read again.
 void RowGroupKernel::choose_ways_past_cache() {
   for (std::size_t p = 0; p < pieces_.size(); ++p) {
     Piece& piece = pieces_[p];
@@ -187,7 +186,8 @@ void RowGroupKernel::choose_ways_past_cache() {
   }
 }
 
-/// Scratch memory: slots for what whole rows hold, free again after the last reader, and a place each for what is small.
+/// Lays out the scratch memory: slots for values over whole rows, reused after the last reader, and an area of its own for each small
+/// value.
 void RowGroupKernel::place(const KernelRequest& request) {
   const auto round = [](std::int64_t bytes) { return static_cast<std::size_t>(bytes + 63) / 64 * 64; };
   const std::size_t slot = round(tile_rows_ * domain_.columns * domain_.widest);
@@ -202,7 +202,7 @@ void RowGroupKernel::place(const KernelRequest& request) {
     }
     for (const std::size_t made : piece.writes) {
       if (piece.kind != RowStep::full || values_[made].result != kNoRowPlace) continue;
-      // A piece may write on top of what it is the last to read, if their elements are of one size.
+      // A piece may overwrite an operand that it is the last to read, if their elements have the same size.
       const auto under = std::find_if(dying.begin(), dying.end(), [&](std::size_t v) { return values_[v].size == values_[made].size; });
       slot_of[made] = under == dying.end() ? slots.take() : slot_of[*under];
       if (under != dying.end()) dying.erase(under);

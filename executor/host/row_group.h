@@ -1,4 +1,4 @@
-// Element-wise operations and reductions of rows as one pass over memory: layer norm, softmax by hand, sums of products.
+// Fused kernels of element-wise operations and row reductions, as one pass over memory: layer norm, softmax by hand, sums of products.
 #pragma once
 
 #include <memory>
@@ -8,10 +8,10 @@
 
 namespace cleave::runtime::host {
 
-/// Whether there is a kernel for these steps: they run row by row, and a row fits into the caches, or else nothing but values a row is made
-/// of what its reductions give.
+/// Whether there is a kernel for these steps: they run row by row, and either a row fits into the caches or the results of its reductions
+/// are used for per-row values only.
 bool fuses_rows(const KernelRequest& request);
-/// The kernel of such steps.
+/// The kernel of steps for which `fuses_rows` holds.
 std::unique_ptr<HostKernel> prepare_row_group(const MovedGroup& group);
 
 }  // namespace cleave::runtime::host

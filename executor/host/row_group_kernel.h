@@ -1,4 +1,4 @@
-// RowGroupKernel: the kernel of steps that run row by row. Planned in row_group.cpp, run in row_group_run.cpp; nobody else includes it.
+// RowGroupKernel: the kernel of steps that run row by row. Planned in row_group.cpp, run in row_group_run.cpp; only these two include it.
 #pragma once
 
 #include <memory>
@@ -16,16 +16,17 @@
 
 namespace cleave::runtime::host {
 
-inline constexpr std::int64_t kSpreadAtOnce = 64;  ///< bytes: the last row that is spread may write as many behind its end
+inline constexpr std::int64_t kSpreadAtOnce = 64;  ///< bytes that spreading may write beyond the end of the last row
 inline constexpr std::size_t kNoRowPlace = static_cast<std::size_t>(-1);
 
-/// How a step over whole rows reads an operand: from one row to the next, and inside a row. Irregular: by a TileReader, row by row.
+/// How a step over whole rows addresses an operand: stride between rows, step inside a row. Irregular operands are read by a TileReader,
+/// row by row.
 struct Access {
   std::size_t value = 0;
   std::int64_t row_bytes = 0, step = 0;
-  std::size_t reader = kNoRowPlace;   ///< irregular, or of a step on values a row: by this one
-  std::size_t scratch = kNoRowPlace;  ///< where that puts a row together, or where rows are spread
-  /// Short rows are spread first, as they lie otherwise: row by row so many bytes apart, in steps of 1 or of 0.
+  std::size_t reader = kNoRowPlace;   ///< index of the TileReader: irregular operands, and those of a step on per-row values
+  std::size_t scratch = kNoRowPlace;  ///< the scratch area in which the reader assembles a row, or into which rows are spread
+  /// The layout of short rows before they are spread into `scratch`: bytes from row to row, and a step of 1 or 0.
   struct Spread {
     std::int64_t row_bytes = 0, step = 0;
   };
@@ -34,8 +35,8 @@ struct Access {
 
 class RowGroupKernel final : public HostKernel {
  public:
-  static constexpr std::size_t kMostValues = 64;  ///< inputs and what the steps compute
-  static constexpr std::int64_t kShortRow = 64;   ///< elements: with fewer, what is left over of vectors is most of a row
+  static constexpr std::size_t kMostValues = 64;  ///< inputs plus values that the steps compute
+  static constexpr std::int64_t kShortRow = 64;   ///< elements: below it, the remainder after whole vectors is most of a row
 
   RowGroupKernel(const MovedGroup& request, RowDomain domain);
   Status run(const KernelCall& call) override { return run_pieces(call, 0, pieces()); }
@@ -46,15 +47,15 @@ class RowGroupKernel final : public HostKernel {
 
  private:
   struct Value {
-    std::int64_t size = 0;                   ///< of an element
-    std::int64_t row_bytes = 0;              ///< of a row
-    std::size_t at = kNoRowPlace;            ///< in the scratch memory; none: an input, or a result that is written where it lies
-    std::size_t result = kNoRowPlace;        ///< which of the call's results it is
-    std::size_t made_by = 0, last_read = 0;  ///< pieces
-    std::size_t held_at = kNoRowPlace;       ///< of a result that may lie on top of an input: where in the scratch memory it waits
-    bool past_cache = false;                 ///< a result that is not read again
+    std::int64_t size = 0;                   ///< bytes of an element
+    std::int64_t row_bytes = 0;              ///< bytes of a row
+    std::size_t at = kNoRowPlace;            ///< offset in the scratch memory; none for inputs and for results that are written in place
+    std::size_t result = kNoRowPlace;        ///< index among the call's results
+    std::size_t made_by = 0, last_read = 0;  ///< indices of pieces
+    std::size_t held_at = kNoRowPlace;       ///< offset in the scratch memory where a result is held back while it may overlap an input
+    bool past_cache = false;                 ///< a result that no later step reads
   };
-  /// A step, or the code of several.
+  /// One step, or generated code for several steps.
   struct Piece {
     RowStep kind = RowStep::full;
     RowLoop loop = nullptr;
@@ -62,8 +63,8 @@ class RowGroupKernel final : public HostKernel {
     std::unique_ptr<Code> code;
     std::vector<Access> reads;
     std::vector<std::size_t> writes;
-    bool past_cache = false;  ///< code: writes nothing but results that go there
-    bool whole = false;       ///< all operands go on from row to row as inside one
+    bool past_cache = false;  ///< all that the code writes are results stored past the caches
+    bool whole = false;       ///< all operands have the same step between rows as inside a row
   };
   struct Tile;
 
@@ -89,8 +90,8 @@ class RowGroupKernel final : public HostKernel {
   std::vector<TileReader> readers_;
   std::vector<Value> values_;
   std::vector<Piece> pieces_;
-  std::vector<std::size_t> held_;     ///< of the call under way: results in whose place an input is still read
-  std::vector<std::size_t> streams_;  ///< values outside the scratch memory that go on from row to row
+  std::vector<std::size_t> held_;     ///< of the current call: results that overlap an input that is still to be read
+  std::vector<std::size_t> streams_;  ///< values outside the scratch memory that advance from row to row
   std::size_t scratch_bytes_ = 0;
   Scratch<std::byte> scratch_;
 };

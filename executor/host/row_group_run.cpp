@@ -1,4 +1,4 @@
-// Tile by tile: the pieces that row_group.cpp planned, one after the other on some rows, and the next rows asked for meanwhile.
+// Runs the pieces that row_group.cpp planned, tile by tile: all pieces on some rows, while the next rows are prefetched.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -13,10 +13,10 @@ struct RowGroupKernel::Tile {
   const KernelCall& call;
   std::int64_t begin, rows;
   std::byte* scratch;
-  std::array<std::byte*, kMostValues> values{};  ///< where the first row is of what steps have made, and where inputs begin
+  std::array<std::byte*, kMostValues> values{};  ///< addresses: the first row of values made by steps, the beginning of inputs
 };
 
-/// A result that lies where a later piece still reads an input waits until all pieces are done with some rows.
+/// Holds back each result that shares its memory with an input that a later piece reads, until all pieces have processed the tile.
 void RowGroupKernel::hold_what_is_read(const KernelCall& call) {
   held_.clear();
   for (std::size_t v = inputs_; v < values_.size(); ++v) {
@@ -30,7 +30,7 @@ void RowGroupKernel::hold_what_is_read(const KernelCall& call) {
   }
 }
 
-/// Of what a row reads, where rows read what lies one behind the other; else nothing is known.
+/// The bytes of an operand that one row reads, if rows read consecutive memory; else kAll.
 std::int64_t RowGroupKernel::bytes_of_row(const Piece& piece, const Access& operand) const {
   const std::int64_t size = values_[operand.value].size;
   if (operand.reader != kNoRowPlace) return piece.kind == RowStep::row && readers_[operand.reader].in_order() ? size : kAll;
@@ -102,8 +102,8 @@ void RowGroupKernel::run_tile(const Tile& tile) const {
   }
 }
 
-/// A part of what the next rows read and write is asked for before each piece, so that memory works while the steps compute. Into the
-/// second cache: the first is full of these rows.
+/// Before each piece, prefetches a part of the next rows' inputs and results, so that memory transfers overlap with computation. Into the
+/// second-level cache, because the first is full of the current rows.
 void RowGroupKernel::fetch_next(const Tile& tile, std::size_t piece) const {
   constexpr std::int64_t kLine = 64;
   const std::int64_t next = std::min(tile_rows_, domain_.rows - tile.begin - tile.rows);
@@ -115,7 +115,7 @@ void RowGroupKernel::fetch_next(const Tile& tile, std::size_t piece) const {
   }
 }
 
-/// Row by row as many bytes as are written at once: those too many belong to the next row, which comes later.
+/// Writes each row in blocks of kSpreadAtOnce bytes; the excess falls into the next row, which is written later.
 void RowGroupKernel::spread(const Tile& tile, const Access& operand) const {
   const std::int64_t size = values_[operand.value].size, bytes = operand.row_bytes, apart = operand.spread->row_bytes;
   const std::byte* from = tile.values[operand.value] + (operand.value < inputs_ ? tile.begin * apart : 0);

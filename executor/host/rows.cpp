@@ -8,9 +8,10 @@ namespace cleave::runtime::host {
 namespace {
 
 constexpr std::size_t kOperands = 3;
-constexpr std::int64_t kPartBytes = 32 << 10;  ///< of the widest operand, or the result: what a thread takes at once
+constexpr std::int64_t kPartBytes = 32 << 10;  ///< bytes of the widest operand or of the result in one piece of the work
 
-/// Axes of the result, innermost first, with each operand's step along them. Axes that all operands walk as one are merged.
+/// The axes of the result, innermost first, with each operand's step along them. Neighbouring axes that all operands traverse as one are
+/// merged.
 struct Axes {
   std::size_t count = 0;
   std::array<std::int64_t, ops::kMaxRank + 1> extent{};
@@ -47,7 +48,7 @@ Axes axes_of(const KernelCall& call) {
   return axes;
 }
 
-/// The operands of a call, and where its axes stand.
+/// A call's operands, and the axes along which they are traversed.
 struct Walk {
   const KernelCall& call;
   RowLoop loop;
@@ -55,7 +56,7 @@ struct Walk {
   std::array<std::int64_t, kOperands> sizes{};
   std::int64_t result_size;
 
-  /// The results from `begin` to `end`, row by row.
+  /// Computes results `begin` to `end`, row by row.
   void run(std::int64_t begin, std::int64_t end) const {
     std::array<std::int64_t, ops::kMaxRank + 1> index{};
     std::array<const std::byte*, kOperands> operands{};

@@ -1,6 +1,7 @@
-// cumulative_sum and cumulative_prod. A running sum waits on itself, so a row goes in parts whose sums are taken first, by vectors: then
-// each part runs from where the one before it ends, by vectors too, or several at once. How rows are cut depends on their length alone,
-// never on the threads. Products, and sums that leave an element out or run from the end, go along several rows or columns side by side.
+// cumulative_sum and cumulative_prod. A running sum is a dependency chain, so a row is divided into parts whose sums are computed first, by
+// vectors: then each part runs from its predecessor's end, also by vectors or several parts at once. The division depends on a row's length
+// alone, never on the threads. Products, and sums that are exclusive or run from the end, are computed for several rows or columns side by
+// side.
 #include <algorithm>
 #include <array>
 #include <type_traits>
@@ -17,18 +18,18 @@ namespace cleave::runtime::host {
 namespace {
 
 constexpr std::int64_t kParts = 8;
-constexpr std::int64_t kPart = 520;  ///< elements; no power of two, or the parts would share lines of the cache
+constexpr std::int64_t kPart = 520;  ///< elements; not a power of two, so that the parts do not compete for the same cache sets
 constexpr std::int64_t kPiece = kParts * kPart * 8, kMostPieces = 64;
 constexpr std::int64_t kWidth = 512;  ///< columns at once
 
-/// Running sums of T, given as R.
+/// Running sums of elements of T, stored as R.
 template <class T, class R>
 class Scan {
  public:
   using A = ops::Accumulator<T>;
   Scan(const Reducer* reducer, RunningSums by_vectors) : reducer_(reducer), by_vectors_(by_vectors) {}
 
-  /// The sum of a piece, as `run_piece` comes to it.
+  /// The sum of a piece, bit for bit as `run_piece` computes it.
   [[nodiscard]] A sum_of_piece(const T* in, std::int64_t count) const {
     A sum = 0;
     StopLooks looks;
@@ -39,7 +40,7 @@ class Scan {
     return sum;
   }
 
-  /// Running sums from `base` on; returns the sum of the piece alone.
+  /// Writes running sums from `base` on; returns the sum of the piece alone.
   A run_piece(const T* in, R* out, std::int64_t count, A base) const {
     A sum = 0;
     std::int64_t begin = 0;
@@ -103,7 +104,7 @@ class Scan {
     });
   }
 
-  /// Columns side by side.
+  /// Scans columns side by side.
   void run_columns(const T* in, R* out, std::int64_t count, std::int64_t width, std::int64_t stride) const {
     A running[kWidth];
     for (std::int64_t j = 0; j < width; ++j) running[j] = 0;
@@ -169,7 +170,7 @@ std::optional<Extents> extents_of(const KernelCall& call) {
   return n;
 }
 
-/// A line waits on itself, lines do not: so many go side by side.
+/// A scan along a line is sequential, but lines are independent: several are scanned side by side.
 template <bool product, class T, class R>
 void scan_lines(const KernelCall& call, const Extents& n) {
   using A = ops::Accumulator<T>;

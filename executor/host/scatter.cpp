@@ -1,6 +1,6 @@
-// take_along_axis, gather_nd and the scatters, all as one walk over indices (graph/ops/places.h). Indices are looked at before anything is
-// written. A walk is split among workers along an axis on which no two runs meet, or along the runs, so that updates of one place keep
-// their order; a scatter changes its operand in place where the memory plan has put the result there.
+// take_along_axis, gather_nd and the scatters, all as one walk over indices (graph/ops/places.h). Indices are checked before anything is
+// written. A walk is divided among workers along an axis on which no two runs overlap, or inside the runs, so that updates of one position
+// keep their order; a scatter changes its operand in place if the memory plan gives both the same storage.
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -17,7 +17,7 @@ namespace {
 using ops::Places;
 using ops::Reduction;
 
-/// The walk, outermost axis first, neighbours merged where all walk them as one; the innermost two stand last. And the runs' own strides.
+/// The axes of the walk, outermost first. Neighbouring axes are merged if all offsets advance over them as over one.
 struct Walked {
   struct Axis {
     std::int64_t extent = 1, fixed = 0, index = 0, number = 0;
@@ -41,7 +41,7 @@ struct Walked {
   }
 };
 
-/// A part of the walk: `axis` from `begin` to `end` only, and of each run the elements from `low` to `high`.
+/// A part of the walk: indices `begin` to `end` of `axis`, and elements `low` to `high` of each run.
 struct Part {
   std::size_t axis = 0;
   std::int64_t begin = 0, end = 0, low = 0, high = 0;
@@ -96,7 +96,7 @@ void each_run(const Places& places, const Walked& walked, const Part& part, cons
   }
 }
 
-/// Shares the walk among the workers: along the longest axis that `splits`, or else along long runs; or does not share it.
+/// Divides the walk among the workers: along the longest axis that `splits` allows, or else inside long runs; short walks run undivided.
 template <class Splits, class Run>
 void share(const Walked& walked, std::int64_t run, std::int64_t bytes, Workers& workers, const Splits& splits, const Run& each) {
   constexpr std::int64_t kFewest = 16, kShortest = 64;
@@ -120,7 +120,7 @@ template <class Index>
 Status check(const KernelCall& call, const Places& places) {
   const auto* indices = call.inputs[1].as<Index>();
   const std::int64_t count = call.inputs[1].type->elements();
-  if (places.extents.size() == 1) {  // at one stroke: there is rarely a wrong one
+  if (places.extents.size() == 1) {  // all at once, because a wrong index is rare
     const auto extent = static_cast<std::uint64_t>(places.extents[0]);
     std::uint64_t outside = 0;
     each_with_looks(count, [&](std::int64_t begin, std::int64_t end) {
@@ -136,7 +136,7 @@ Status check(const KernelCall& call, const Places& places) {
   return {};
 }
 
-/// What is known before a run. Indices of other types than i32 and i64 are rare: their calls run the meaning.
+/// The state prepared before a run. Indices of types other than i32 and i64 are rare: their calls run the reference implementation.
 class WalkKernel : public HostKernel {
  public:
   explicit WalkKernel(const KernelRequest& request)
@@ -153,7 +153,7 @@ class WalkKernel : public HostKernel {
   virtual void walk(const KernelCall& call, const std::int32_t* indices) const = 0;
   virtual void walk(const KernelCall& call, const std::int64_t* indices) const = 0;
 
-  /// `one` for each run where a run is one element that one index leads to, else `run`.
+  /// Calls `one` for each run if a run is one element selected by one index, else `run`.
   template <class Index, class One, class Run>
   void each(const Part& part, const Index* indices, const One& one, const Run& run) const {
     if (places_.run == 1 && places_.extents.size() == 1) return each_run<true>(places_, walked_, part, indices, one);

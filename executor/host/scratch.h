@@ -1,4 +1,4 @@
-// Scratch: memory of pieces of a kernel's work, one part for each thread, taken for as long as a piece takes.
+// Scratch: working memory for pieces of a kernel's work, one part for each thread, held while a piece runs.
 #pragma once
 
 #include <atomic>
@@ -18,7 +18,7 @@ class Scratch {
  public:
   static constexpr std::size_t kAlignment = 64;
 
-  /// For so many threads, each with so many elements. Throws where memory is short. Between runs.
+  /// Allocates `elements` for each of `threads` threads. Throws if memory is short. Call it only between runs.
   void reserve(int threads, std::int64_t elements) {
     if (threads <= threads_ || elements == 0) return;
     auto parts = std::make_unique<Piece[]>(static_cast<std::size_t>(threads));
@@ -30,7 +30,7 @@ class Scratch {
     threads_ = threads;
   }
 
-  /// One of the parts; there is one for whoever asks.
+  /// Exclusive use of one part. There are as many parts as threads, so one is free.
   class Part {
    public:
     explicit Part(Scratch& scratch) {

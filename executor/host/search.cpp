@@ -1,4 +1,4 @@
-// searchsorted: by halving, without a branch that depends on the data.
+// searchsorted: binary search without data-dependent branches.
 #include "executor/host/kernels.h"
 #include "graph/ops/wrapping.h"
 

@@ -1,5 +1,6 @@
 // The loops of `where` and `astype`, which the compiler vectorises. Included inside a namespace, once for the instruction set of the whole
-// program and once for each of simd/, so it includes nothing: whoever does has read graph/ops/convert.h and executor/host/rows.h.
+// program and once for each set of simd/, so it includes nothing: the including file has included graph/ops/convert.h and
+// executor/host/rows.h.
 
 #ifdef __clang__
 #define CLEAVE_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")  // NOLINT(cppcoreguidelines-macro-usage)
@@ -16,7 +17,7 @@ void choose_known(const std::uint8_t* condition, const T* yes, const T* no, T* o
   }
 }
 
-/// It only moves bits.
+/// Moves bits only, so T stands for every type of its size.
 template <class T>
 void choose(const std::byte* const* operands, const std::int64_t* steps, std::byte* results, std::int64_t count) {
   const auto* condition = reinterpret_cast<const std::uint8_t*>(operands[0]);

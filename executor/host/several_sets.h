@@ -1,5 +1,6 @@
-// One body of a loop, compiled for several sets of instructions inside one file: an always-inlined template, and a function for each set
-// that calls it. CLEAVE_SEVERAL_SETS: whether the compiler can. Vectors are passed by reference: by value, each set would do it in its way.
+// Compiles one loop body for several instruction sets inside one file: an always-inlined template, and one function for each set that calls
+// it. CLEAVE_SEVERAL_SETS says whether the compiler can do it. Vectors are passed by reference, because the calling convention for vectors
+// by value differs between sets.
 #pragma once
 
 #include "executor/host/instructions.h"
@@ -13,7 +14,7 @@
 #define CLEAVE_SEVERAL_SETS 0
 #endif
 
-/// Before a loop whose turns do not depend on one another.
+/// Stands before a loop whose iterations are independent.
 #ifdef __clang__
 #define CLEAVE_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
 #else

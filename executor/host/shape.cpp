@@ -1,4 +1,4 @@
-// Shapes: results in the operand's order are one copy, the others a strided one.
+// Kernels that change shapes: a contiguous copy if the result keeps the operand's order, else a strided copy.
 #include <utility>
 
 #include "executor/host/movement.h"
@@ -10,7 +10,7 @@ namespace {
 
 using Integers = std::vector<std::int64_t>;
 
-/// The result's elements in their order, read by these strides.
+/// The copy that reads the result's elements, in order, by these strides.
 Movement reading(const Shape& shape, const ops::Strides& strides) {
   const ops::Strides own = row_major_strides(shape);
   Movement movement;

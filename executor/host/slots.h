@@ -1,4 +1,4 @@
-// Slots: places of one size for values that come and go while a kernel is planned.
+// Slots: a free list of equally large scratch areas, given to values while a kernel is planned.
 #pragma once
 
 #include <cstddef>

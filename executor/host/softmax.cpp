@@ -1,4 +1,4 @@
-// softmax and log_softmax where the machine has vectors for them (simd/softmax.h); elsewhere their meaning runs.
+// softmax and log_softmax by vectors (simd/softmax.h) if the machine has them; else by their reference implementation.
 #include <algorithm>
 
 #include "executor/host/kernels.h"

@@ -1,4 +1,4 @@
-// sort, argsort, top_k and unique: by radix on keys that stand in the meaning's order, in memory that the kernel keeps.
+// sort, argsort, top_k and unique: radix sort on keys that have the order of the reference implementation, in memory kept between calls.
 #include "executor/host/kernels.h"
 #include "executor/host/long_copy.h"
 #include "executor/host/sorting/sorter.h"
@@ -65,7 +65,7 @@ class TopK final : public Sorting {
   }
 };
 
-/// Sorts into the result and closes up what is equal there.
+/// Sorts into the result and removes duplicates there.
 class Unique final : public Sorting {
  public:
   Status run(const KernelCall& call) override {
@@ -98,7 +98,7 @@ template <class Made>
 std::unique_ptr<HostKernel> make(const KernelRequest&) {
   return std::make_unique<Made>();
 }
-/// For a call of which nothing was known before.
+/// For calls without a prepared kernel.
 template <class Made>
 Status run_once(const KernelCall& call) {
   return Made().run(call);

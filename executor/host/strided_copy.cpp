@@ -8,9 +8,9 @@
 namespace cleave::runtime::host {
 namespace {
 
-/// Bytes of a piece of the work: so many that small copies are shared too.
+/// Bytes of one piece of the work, small enough that small copies are shared too, and the number of pieces aimed at.
 constexpr std::int64_t kLeastPiece = 32 << 10, kMostPiece = 256 << 10, kPieces = 64;
-/// Rows are split among workers so that squares stay whole.
+/// Rows are divided among workers in multiples of it, so that square blocks stay whole.
 constexpr std::int64_t kBlock = 64;
 
 template <class T>
@@ -30,7 +30,7 @@ void copy_row(const T* from, T* to, std::int64_t count, std::int64_t from_step, 
   }
 }
 
-/// Each element `times` in a row; `known` times, if it is not 0.
+/// Writes each element `times` times in succession; `known`, if not 0, is `times` as a compile-time constant.
 template <int known, class T>
 void repeat_known(const T* from, T* to, std::int64_t count, std::int64_t times) {
   if (known != 0) times = known;
@@ -47,8 +47,8 @@ void repeat_each(const T* from, T* to, std::int64_t count, std::int64_t times) {
   }
 }
 
-/// A square whose sides are one line of the cache: each line is read once and written once, however many of them share a place in the
-/// cache.
+/// Transposes a square block with sides of one cache line: each line is read once and written once, however many of them map to the same
+/// cache set.
 template <class T>
 void copy_square(const T* from, T* to, std::int64_t from_step, std::int64_t to_row) {
   constexpr std::int64_t kSide = 64 / sizeof(T);
@@ -59,7 +59,7 @@ void copy_square(const T* from, T* to, std::int64_t from_step, std::int64_t to_r
   }
 }
 
-/// Two axes of which each side walks another first: in blocks that stay in the cache.
+/// Copies two axes that source and target store in opposite order, in blocks that stay in the cache.
 template <class T>
 void copy_plane(const T* from, T* to, std::int64_t rows, std::int64_t from_row, std::int64_t to_row, std::int64_t count,
                 std::int64_t from_step, std::int64_t to_step) {
@@ -106,7 +106,7 @@ void StridedCopy::run(const std::byte* from, std::byte* to, std::int64_t element
   }
 }
 
-/// Whether neighbours of the last axis but one are nearer to each other than those of the last.
+/// Whether the source is denser along the last axis but one than along the last.
 bool StridedCopy::crosswise() const {
   return axis(1).from != 0 && std::abs(axis(0).from) > std::abs(axis(1).from);
 }
@@ -127,7 +127,7 @@ void StridedCopy::run_as(const T* from, T* to, Workers& workers) const {
   workers.each_part(elements_ / last.extent, grain, [&](std::int64_t begin, std::int64_t end) { rows(from, to, begin, end); });
 }
 
-/// Rows `begin` to `end` of all, in runs of those that differ in the last axis but one only.
+/// Copies rows `begin` to `end`, in runs of rows that differ only in the last axis but one.
 template <class T>
 void StridedCopy::rows(const T* from, T* to, std::int64_t begin, std::int64_t end) const {
   const Axis row = axis(1), last = axis(0);

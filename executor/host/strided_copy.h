@@ -1,5 +1,5 @@
-// Moving elements from one regular grid of memory to another: what slice, pad, flip, repeat, stack and their like come to. No memory of its
-// own; split among workers.
+// StridedCopy: moves elements from one regular grid of memory to another, as slice, pad, flip, repeat and stack do. Allocates no memory;
+// divides the work among workers.
 #pragma once
 
 #include <array>
@@ -13,8 +13,8 @@ namespace cleave::runtime::host {
 
 class StridedCopy {
  public:
-  /// From the outermost axis to the innermost: how many elements, and how far apart (in elements) they stand here and there. Results do not
-  /// overlap. Axes that both sides walk as one are merged.
+  /// Adds an axis, from the outermost to the innermost: its extent, and its strides (in elements) in source and target. Targets of
+  /// different elements do not overlap. Neighbouring axes that source and target both traverse as one are merged.
   void add(std::int64_t extent, std::int64_t from, std::int64_t to);
   /// `element`: 1, 2, 4 or 8 bytes.
   void run(const std::byte* from, std::byte* to, std::int64_t element, Workers& workers) const;
@@ -23,7 +23,7 @@ class StridedCopy {
   struct Axis {
     std::int64_t extent = 1, from = 0, to = 0;
   };
-  /// The innermost (0) or the one around it (1), of one element where there is none.
+  /// The innermost axis (0) or the one around it (1); an axis of one element if there is none.
   [[nodiscard]] Axis axis(std::size_t from_end) const { return from_end < count_ ? axes_[count_ - 1 - from_end] : Axis{}; }
   [[nodiscard]] bool crosswise() const;
   template <class T>

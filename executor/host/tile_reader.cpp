@@ -76,7 +76,7 @@ void TileReader::gather(const std::byte* data, std::int64_t begin, std::int64_t 
         case 4: copy_apart<4>(scratch, from, row, step_[0]); break;
         default: copy_apart<8>(scratch, from, row, step_[0]);
       }
-    } else {  // one element over and over: doubled until the row is full
+    } else {  // one element repeated: copies double until the row is full
       std::memcpy(scratch, from, static_cast<std::size_t>(size_));
       for (std::size_t done = static_cast<std::size_t>(size_); done < bytes; done *= 2)
         std::memcpy(scratch + done, scratch, std::min(done, bytes - done));

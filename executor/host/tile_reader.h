@@ -1,5 +1,5 @@
-// TileReader: an operand that does not lie as the result does (it broadcasts, or is a slice of what is there), read as the part of the
-// result's elements that a tile holds.
+// TileReader: reads an operand whose layout differs from the result's (it broadcasts, or is a slice), for the range of the result's
+// elements that a tile holds.
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@
 
 namespace cleave::runtime::host {
 
-/// Elements in a row in memory (step 1), or one element for all (step 0).
+/// Contiguous elements (step 1), or one element for all results (step 0).
 struct TileOperand {
   const std::byte* data = nullptr;
   std::int64_t step = 1;
@@ -21,30 +21,30 @@ struct TileOperand {
 
 class TileReader {
  public:
-  /// Elements of so many bytes, so many apart along the axes of `to`.
+  /// `size`: bytes of an element; `strides`: in elements, along the axes of `to`.
   TileReader(std::int64_t size, const ops::Strides& strides, const Shape& to);
 
-  /// Whether tiles ever have to be put together in `scratch`.
+  /// Whether some tiles must be assembled in `scratch`.
   [[nodiscard]] bool gathers() const { return count_ > 1 || !plain(); }
-  /// Whether one element is all there is.
+  /// Whether the operand is a single element.
   [[nodiscard]] bool repeats() const { return count_ == 1 && step_[0] == 0; }
-  /// Whether results read the elements in their order, as they lie.
+  /// Whether the operand is contiguous, in the result's order.
   [[nodiscard]] bool in_order() const { return count_ == 1 && step_[0] == 1; }
-  /// How many results in a row read what lies in a row, or one element: tiles that end where such a row does are read where they lie. 0: a
-  /// tile of any length is, or none.
+  /// The number of consecutive results that read contiguous elements, or a single one; a tile that ends at a multiple of it is read in
+  /// place. 0: tiles of any length are read in place, or none is.
   [[nodiscard]] std::int64_t row() const { return count_ > 1 && plain() ? extent_[0] : 0; }
   [[nodiscard]] bool repeats_in_row() const { return step_[0] == 0; }
-  /// The operand's elements for `count` results from `begin` on, where they lie or put together in `scratch`. `side_by_side`: there, too,
-  /// where one element would do for all of them, unless that is all there is.
+  /// The operand's elements for `count` results from `begin` on, in place or assembled in `scratch`. `side_by_side`: also assembled if one
+  /// element would serve all of them, unless the whole operand is that element.
   TileOperand read(const std::byte* data, std::int64_t begin, std::int64_t count, std::byte* scratch, bool side_by_side = false) const;
 
-  /// Where a result's element is.
+  /// The position of a result's element in the operand.
   struct Place {
     std::array<std::int64_t, ops::kMaxRank + 1> index;
-    std::int64_t offset;  ///< in bytes, from the operand's first
+    std::int64_t offset;  ///< in bytes, from the operand's first element
   };
   [[nodiscard]] Place place(std::int64_t result) const;
-  /// `count` results on, which end in the row in which they begin.
+  /// Advances by `count` results, which must not pass the end of the current row.
   void advance(Place& place, std::int64_t count) const {
     place.offset += count * step_[0] * size_;
     if ((place.index[0] += count) == extent_[0]) next_row(place);
@@ -52,12 +52,12 @@ class TileReader {
 
  private:
   void next_row(Place& place) const;
-  /// The steps that loops are fast with.
+  /// Whether the innermost step is 0 or 1, for which loops are fast.
   [[nodiscard]] bool plain() const { return step_[0] == 0 || step_[0] == 1; }
   void gather(const std::byte* data, std::int64_t begin, std::int64_t count, std::byte* scratch) const;
 
-  std::int64_t size_;      ///< of an element
-  std::size_t count_ = 0;  ///< axes, innermost first; those that are walked as one are merged
+  std::int64_t size_;      ///< bytes of an element
+  std::size_t count_ = 0;  ///< number of axes, innermost first, after merging
   std::array<std::int64_t, ops::kMaxRank + 1> extent_{}, step_{};
 };
 

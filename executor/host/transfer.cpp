@@ -1,4 +1,4 @@
-// to_host and to_accelerator on the host: copies; what moves between sides are sends and receives of the program.
+// to_host and to_accelerator on the host: copies. Transfers between devices are sends and receives of the program instead.
 #include <cstring>
 
 #include "executor/host/kernels.h"

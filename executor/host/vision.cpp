@@ -1,5 +1,5 @@
-// nonzero, roi_align and grid_sample, each element by itself, among the workers. non_max_suppression, where each box waits on those before
-// it, runs its meaning.
+// nonzero, roi_align and grid_sample, whose elements are independent and divided among the workers. non_max_suppression, in which each box
+// depends on those before it, runs its reference implementation.
 #include <algorithm>
 
 #include "executor/host/kernels.h"
@@ -45,7 +45,7 @@ struct Plane {
   [[nodiscard]] ops::Compute<T> at(long long row, long long column) const { return ops::load(data[row * columns + column]); }
 };
 
-/// Calls `run` with a floating element; type rules take no others.
+/// Calls `run` with a floating-point zero of `dtype`; type rules allow no others.
 template <class Run>
 void with_floating(DType dtype, const Run& run) {
   dispatch(dtype, [&](auto zero) {
@@ -53,7 +53,7 @@ void with_floating(DType dtype, const Run& run) {
   });
 }
 
-constexpr std::int64_t kGrain = 4096;  ///< elements of a piece, or a plane
+constexpr std::int64_t kGrain = 4096;  ///< elements or planes of one piece of the work
 
 template <class T, class Index>
 void align_regions(const KernelCall& call) {

@@ -1,5 +1,5 @@
-// dynamic_slice and dynamic_update_slice: strided copies whose one end is known when they run. An update changes its operand in place where
-// the memory plan has put the result there, and else copies it first.
+// dynamic_slice and dynamic_update_slice: strided copies with one offset known only at run time. An update changes its operand in place if
+// the memory plan gives both the same storage, and otherwise copies it first.
 #include <array>
 
 #include "executor/host/kernels.h"
@@ -10,7 +10,7 @@
 namespace cleave::runtime::host {
 namespace {
 
-/// The element of an array with which the window begins, or the Error that it does not lie within.
+/// The offset of the window's first element in the array, or an Error if the window is out of range.
 Result<std::int64_t> find_window(std::string_view op, const Shape& shape, const Shape& window, std::span<const TensorView> starts) {
   std::array<std::int64_t, ops::kMaxRank> indices{};
   std::size_t count = 0;
@@ -32,7 +32,7 @@ Result<std::int64_t> find_window(std::string_view op, const Shape& shape, const 
   return offset;
 }
 
-/// Between a window of `shape` and an array of its own; `inwards`: into the window.
+/// The copy between a window inside an array of `shape` and an array of the window's shape; `inwards`: into the window.
 Movement window_plan(const Shape& shape, const Shape& window, bool inwards) {
   const auto around = row_major_strides(shape), own = row_major_strides(window);
   Movement movement;

@@ -9,7 +9,7 @@ bool contains(const std::vector<StepPlace>& places, const StepPlace& place) {
   return std::find(places.begin(), places.end(), place) != places.end();
 }
 
-/// The loops in whose trips the step is, and the step.
+/// The step, and all loops around it.
 std::vector<StepPlace> with_loops_around(StepPlace place, const std::vector<std::optional<StepPlace>>& around) {
   std::vector<StepPlace> all = {place};
   while (around[place.block]) all.push_back(place = *around[place.block]);
@@ -73,7 +73,7 @@ std::vector<StepPlace> better_loops(const std::vector<StepPlace>& loops, const s
       for (const StepPlace& each : with_loops_around({b, s}, around)) worse.push_back(each);
     }
   }
-  // Who is better for itself may be what takes the turns from a loop around it.
+  // A loop that improves by itself may prevent the rotation of a loop around it, so both are checked.
   std::vector<StepPlace> better;
   for (const StepPlace& loop : loops) {
     const std::vector<StepPlace> concerned = with_loops_around(loop, around);

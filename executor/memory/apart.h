@@ -12,8 +12,8 @@
 namespace cleave::runtime {
 
 struct Apart {
-  IdVector<ValueId, std::uint8_t> crosses;  ///< is not written over an operand, nor overwritten by a result
-  IdVector<ValueId, std::uint8_t> carried;  ///< shares with what it starts from, and with what it leaves, and nothing else
+  IdVector<ValueId, std::uint8_t> crosses;  ///< transferred: not updated in place from an operand, nor overwritten in place by a result
+  IdVector<ValueId, std::uint8_t> carried;  ///< loop-carried: shares storage with its initial value and with the loop's result only
 
   [[nodiscard]] bool allows(const Sharing& sharing) const;
 };

@@ -22,7 +22,7 @@ class ControlSearch {
 
  private:
   [[nodiscard]] Range range(StorageIndex s) const { return plan_.storages[static_cast<std::size_t>(s)].range; }
-  /// Of a scalar: what it takes, not what its storage has.
+  /// The bytes of a scalar value, not of its storage, which may be larger.
   [[nodiscard]] Range range(ValueId value) const { return {plan_.range(value).offset, graph_.values[value].type.bytes()}; }
 
   [[nodiscard]] std::vector<DeviceStep> copies(const std::vector<Move>& moves) const {
@@ -68,7 +68,8 @@ class ControlSearch {
     return control;
   }
 
-  /// The counter is written when a trip has been decided, for the next one, unless the trip's end still reads what stands there.
+  /// Chooses where the counter is written: by the decision, for the next iteration, or at the counter's place in the body, if its storage
+  /// may hold another value until then.
   static void place_counter(DeviceControl& control) {
     const auto overlap = [](const Range& a, const Range& b) {
       return a.bytes > 0 && b.bytes > 0 && a.offset < b.offset + b.bytes && b.offset < a.offset + a.bytes;
@@ -99,7 +100,7 @@ class ControlSearch {
   bool add(NodeId node, std::vector<DeviceItem>& items) {
     if (graph_.nodes[node].kind == NodeKind::counter)
       items.push_back({{{}, range(graph_.nodes[node].results[0]), {}, node, 0}, nullptr, true});
-    if (graph_.nodes[node].kind != NodeKind::operation) return true;  // it is there
+    if (graph_.nodes[node].kind != NodeKind::operation) return true;  // inputs and constants are in memory already
     const std::optional<DeviceStep> step = kernel_of_(node);
     if (!step) return false;
     found_.nodes.push_back(node);

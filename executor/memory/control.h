@@ -1,5 +1,5 @@
-// Control: a loop or branch that a device decides by itself, as a tree of what is inside, from the step list and where values lie. Knows no
-// device.
+// Control: describes a loop or branch that a device decides by itself, with its contents, as a tree of device steps and storage ranges. Its
+// one door is find_control. Independent of devices.
 #pragma once
 
 #include <functional>
@@ -12,17 +12,19 @@
 
 namespace cleave::runtime {
 
-/// What is found of the control step `step` in block `block`.
+/// The description of the control step `step` of block `block`.
 struct FoundControl {
   DeviceControl control;
-  std::set<std::size_t> blocks;  ///< that are inside
+  std::set<std::size_t> blocks;  ///< the blocks inside
   std::vector<NodeId> nodes;     ///< operations inside, in order
 };
 
-/// The kernel of an operation: invalid where it runs with a later one; nothing where it cannot be inside.
+/// The kernel of an operation: invalid if the operation runs in the kernel of a later one; nothing if the device cannot run it inside a
+/// control step.
 using KernelOf = std::function<std::optional<DeviceStep>(NodeId)>;
 
-/// Nothing where something inside has to be walked: an operation that cannot be inside, or a count that is known only there.
+/// Nothing if the driver must walk the step instead: an operation cannot run inside, or an inner loop's trip count is known only on the
+/// device.
 std::optional<FoundControl> find_control(const Program& program, DeviceId device, const MemoryPlan& plan, std::size_t block,
                                          std::size_t step, const KernelOf& kernel_of);
 

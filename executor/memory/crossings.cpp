@@ -7,7 +7,7 @@ bool may_repeat(const Node& loop) {
   return loop.kind == NodeKind::while_loop || !loop.inputs.empty() || loop.attributes.get<std::int64_t>("count") > 1;
 }
 
-/// Nothing where it has no bytes, or too few.
+/// The non-empty values of a channel's transfer; none if the transfer is smaller than `bytes`.
 std::vector<ValueId> travelling(const Program& program, ChannelId channel, std::int64_t bytes) {
   std::vector<ValueId> values;
   std::int64_t at_once = 0;

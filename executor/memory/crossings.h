@@ -1,5 +1,5 @@
-// Crossings: what a device sends and receives in the trips of its loops by a copy engine. With one place, the copy of a trip waits for the
-// kernels of the trip before it, or they for the copy; with two, they overlap (rotation.h). Knows no device.
+// Crossings: the values that a device sends and receives by a copy engine in the iterations of its loops. In one buffer, an iteration's
+// copy waits for the kernels of the iteration before, or they for it; in two buffers, they overlap (rotation.h). Independent of devices.
 #pragma once
 
 #include <cstddef>
@@ -12,23 +12,23 @@
 
 namespace cleave::runtime {
 
-/// Where a control step stands.
+/// The position of a control step.
 struct StepPlace {
   std::size_t block = 0, step = 0;
   friend bool operator==(const StepPlace&, const StepPlace&) = default;
 };
 
-/// By block: the innermost loop in whose trips it is walked.
+/// By block: the innermost loop that executes it in each iteration.
 std::vector<std::optional<StepPlace>> loops_around(const DeviceProgram& program);
 
-/// What travels as one.
+/// The values of one transfer: a packet, or a single value.
 struct Crossing {
-  StepPlace loop;               ///< the innermost one around it
-  std::vector<ValueId> values;  ///< that have bytes
+  StepPlace loop;               ///< the innermost loop around the transfer
+  std::vector<ValueId> values;  ///< without empty values
 };
 
-/// In loops that may have more than one trip, of at least `bytes` at once: what is smaller crosses in the stream of the steps, where no
-/// second place saves a wait. In program order.
+/// The transfers of at least `bytes` in loops that may have more than one iteration, in program order. Smaller ones are copied in the
+/// stream of the steps, where a second buffer saves no wait.
 std::vector<Crossing> find_crossings(const Program& program, DeviceId device, std::int64_t bytes);
 
 }  // namespace cleave::runtime

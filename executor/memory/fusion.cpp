@@ -29,7 +29,7 @@ class FusionSearch {
  private:
   static constexpr std::int64_t kNowhere = -1;
 
-  /// Readers on this device, those of the host's control and outputs among them.
+  /// Counts each value's readers on this device, including the host's control steps and the outputs.
   void count_uses() {
     const auto use = [&](ValueId value) { ++uses_[value.index]; };
     const auto use_inputs = [&](NodeId node) {
@@ -53,7 +53,7 @@ class FusionSearch {
     for (const Output& output : graph_.outputs) use(output.value);
   }
 
-  /// Two operations have adjacent numbers if no step but for constants, which are there already, stands between them.
+  /// Numbers the steps so that two operations have adjacent numbers if only constants, which exist already, stand between them.
   void number_steps() {
     place_ = IdVector<NodeId, std::int64_t>(graph_.nodes.size(), kNowhere);
     std::int64_t place = 0;
@@ -68,7 +68,8 @@ class FusionSearch {
     }
   }
 
-  /// As much at a time as there is a kernel for: what the plan counted on, all of it, unless a value inside has to be written after all.
+  /// Fuses the longest runs of a group for which there is a kernel. That is the whole group, as the planner assumed, unless an inner value
+  /// must be written after all.
   void fuse(const FusibleGroup& part) {
     std::vector<NodeId> open(part.nodes.begin(), part.nodes.begin() + static_cast<std::ptrdiff_t>(part.pulled) + 1);
     if (open.size() > 1 && !takes(open)) open.erase(open.begin(), open.end() - 1);
@@ -76,7 +77,7 @@ class FusionSearch {
       std::vector<NodeId> longer = open;
       bool adjacent = true;
       std::int64_t next = place_[open.back()] + 1;
-      do {  // a member with what waits for it, which may stand anywhere before
+      do {  // one member with the operations that wait for it, which may stand anywhere before
         const std::int64_t place = place_[part.nodes[i]];
         adjacent = adjacent && (place == next || (part.waits(i) && place < next));
         next += place == next ? 1 : 0;
@@ -104,8 +105,8 @@ class FusionSearch {
   const DeviceProgram& program_;
   const DeviceId device_;
   const FusionRule& takes_;
-  std::vector<int> uses_;                 ///< by value: how often it is read here
-  IdVector<NodeId, std::int64_t> place_;  ///< of what is computed here
+  std::vector<int> uses_;                 ///< by value: number of readers on this device
+  IdVector<NodeId, std::int64_t> place_;  ///< by operation computed here: its number
   Fusion fusion_;
 };
 

@@ -1,6 +1,6 @@
-// Fusion: which operations of a device's step lists run as one kernel: what the planner counted on and noted in the program, as far as the
-// device has kernels for it. The memory plan and the device's preparation act on it. A value that only its own group uses has no
-// memory.
+// Fusion: the operations of a device's step lists that run as one kernel: the groups that the planner costed and noted in the program, as
+// far as the device has kernels for them. The memory plan and the device's preparation follow it. A value that is used only inside its
+// group has no memory.
 #pragma once
 
 #include <vector>
@@ -12,11 +12,11 @@
 
 namespace cleave::runtime {
 
-/// Operations of one block with nothing between them but for such in front that only the first of the others reads: they may stand anywhere
-/// before. The kernel runs in the last one's place.
+/// Groups of operations of one block. Their steps are adjacent, except for leading operations whose results only the first adjacent
+/// operation reads: these may stand anywhere before. The kernel runs at the last operation's step.
 struct Fusion {
   std::vector<FusionGroup> groups;
-  std::vector<std::int32_t> group_of;  ///< by node; -1: runs by itself. Empty: nothing is fused
+  std::vector<std::int32_t> group_of;  ///< by node; -1: not fused. Empty: nothing is fused
 
   [[nodiscard]] const FusionGroup* group(NodeId node) const {
     if (group_of.empty() || group_of[node.index] < 0) return nullptr;
@@ -24,7 +24,7 @@ struct Fusion {
   }
 };
 
-/// Of `program.kernels`, what `takes` agrees to.
+/// The groups of `program.kernels`, or parts of them, that `takes` accepts.
 Fusion find_fusion(const Program& program, DeviceId device, const FusionRule& takes);
 
 }  // namespace cleave::runtime

@@ -1,5 +1,5 @@
-// Whether a program fits into the memory that this process may use on the host, decided before its first run: a control group kills a
-// process that uses more than its limit.
+// Host fit: decides before the first run whether a program fits into the host memory that this process may use, because a control group
+// kills a process that exceeds its limit.
 #pragma once
 
 #include <cstdint>
@@ -11,20 +11,20 @@
 
 namespace cleave::runtime {
 
-/// Programs that need less are not looked at.
+/// Bytes below which programs are not checked.
 constexpr std::int64_t kWorthLooking = 64LL << 20;
 
-/// Bytes of the host's memory that runs of one executor need beside what the caller and the program's constants have already: the host's
-/// arena, the outputs that are computed in memory of their own, and the arenas of accelerators that are simulated in this memory.
+/// Bytes of host memory that one executor's runs need in addition to the caller's arrays and the program's constants: the host's arena, the
+/// computed outputs, and the arenas of simulated accelerators.
 std::int64_t host_bytes(const IdVector<DeviceId, MemoryPlan>& plans, bool simulates);
 
-/// Bytes of the rooms for values under way that a program's channels have beyond the default depth, in the host's memory.
+/// Bytes of host memory for the channel buffers beyond the default depth.
 std::int64_t deep_bytes(const Program& program);
 
-/// Whether the process, which has `used` bytes, may have `needed` more.
+/// Whether the process, which uses `used` bytes, may use `needed` more.
 bool may_use(std::int64_t needed, const HostMemory& memory, std::int64_t used);
 
-/// An Error (machine) if the process, which has `used` bytes, may not have so many more.
+/// An Error (machine) if the process, which uses `used` bytes, may not use as many more as the plans need.
 Status fits_host(const Program& program, const IdVector<DeviceId, MemoryPlan>& plans, bool simulates, const HostMemory& memory,
                  std::int64_t used);
 

@@ -37,7 +37,7 @@ class LivenessAnalysis {
     } else {
       for (const GraphState& state : states_of(graph_)) use(state.next, result_.end, 0);
     }
-    // A use in a loop lasts until the loop's end, which is known only now.
+    // Uses in loops last until the loop's end, which is known only now.
     for (const PendingUse& pending : uses_) finish(pending);
     for (const PendingUse& copied : copied_) hold_longer(copied);
     order_sharings();
@@ -48,18 +48,18 @@ class LivenessAnalysis {
   struct Scope {
     std::size_t parent = kNone;
     bool loop = false;
-    Time end = 0;  ///< of the loop or arm
+    Time end = 0;  ///< the end of the loop or arm
   };
   struct PendingUse {
     ValueId value;
     Time time;
     std::size_t block;
   };
-  /// What is left to do of a control step once a part of it is walked.
+  /// The rest of a control step's work after a part of it is walked.
   struct Task {
     enum What : std::uint8_t { block, condition_end, loop_end, arm_end, branch_end } what = block;
-    std::size_t target = 0;           ///< block: which
-    std::size_t next = 0;             ///< block: step
+    std::size_t target = 0;           ///< block: its index
+    std::size_t next = 0;             ///< block: the next step
     std::size_t outer = 0, step = 0;  ///< the control step
     std::size_t arm = 0;
   };
@@ -74,8 +74,8 @@ class LivenessAnalysis {
       }
     }
     if (slack_ == 0) return;
-    // What an operation computes here and then leaves by a copy is not overwritten in place: that would have to wait for the copy, and
-    // other memory is cheap. What loops carry is: there it is one storage all the time, or else a copy a trip.
+    // A value that an operation computes here and that a copy then sends is not overwritten in place, because that would wait for the copy,
+    // and other memory is cheap. Carried values are exempt: they have one storage in any case, or else a copy in each iteration.
     for (const Block& block : program_.blocks) {
       for (const Step& step : block.steps) {
         if (step.kind == StepKind::send) leaves_[step.value] = graph_.producer(step.value).kind == NodeKind::operation;
@@ -84,7 +84,7 @@ class LivenessAnalysis {
     spread_leaving();
   }
 
-  /// What lies where a value lies that leaves, leaves.
+  /// Propagates `leaves_` between aliases, in both directions.
   void spread_leaving() {
     std::vector<Sharing> pairs;
     for (const Node& node : graph_.nodes)
@@ -101,14 +101,14 @@ class LivenessAnalysis {
     if (beside_[value].valid()) end_call(beside_[value], time, defined_in_[value].back());
   }
 
-  /// Whoever reads a result waits for the call.
+  /// Ends a call that runs concurrently: the reader of a result waits for it.
   void end_call(NodeId call, Time time, std::size_t block) {
     const Node& node = graph_.nodes[call];
     for (const ValueId result : node.results) beside_[result] = {};
     for (const std::vector<ValueId>* values : {&node.inputs, &node.results})
       for (const ValueId value : *values) uses_.push_back({value, time, block});
   }
-  /// What is under way at the end of a block ends there, behind its steps.
+  /// Calls that still run at the end of a block end there, after its steps.
   void end_calls_of(std::size_t block) {
     for (const Step& step : program_.blocks[block].steps) {
       if (step.kind != StepKind::compute || !runs_beside_here(step.node)) continue;
@@ -139,7 +139,7 @@ class LivenessAnalysis {
     life.held.include(time, time);
   }
 
-  /// Within its block.
+  /// Applies `slack` within the block.
   void hold_longer(const PendingUse& copied) {
     if (slack_ == 0) return;
     const std::vector<Liveness::Times>& steps = result_.times[copied.block];
@@ -186,14 +186,15 @@ class LivenessAnalysis {
     }
   }
 
-  /// Which step takes what is received in step `index`: with a packet all of it comes, and its receives stand side by side.
+  /// The index of the step that receives the packet of the value received at `index`: the packet's receives are adjacent, and the first
+  /// receives all.
   [[nodiscard]] std::size_t first_received(ChannelId channel, std::size_t index) const {
     const std::span<const ChannelId> all = travelling_with(all_, channel);
     return index - static_cast<std::size_t>(std::find(all.begin(), all.end(), channel) - all.begin());
   }
 
-  /// From when on a copy may write the value that is received here. On an accelerator, where receiving is only waiting, as soon as it is
-  /// sent; but arguments are received when there shall be room for them, and the host copies itself.
+  /// The time from which a copy may write the value received here. An accelerator's receive only waits, so the copy may write as soon as
+  /// the value is sent; but arguments are received at the step itself, to save memory until then, and the host copies itself.
   [[nodiscard]] Time arrives(const Step& step, std::size_t block, std::size_t index) const {
     const std::vector<Step>& steps = program_.blocks[block].steps;
     if (!host_ && graph_.nodes[step.node].kind != NodeKind::input && graph_.nodes[step.node].kind != NodeKind::parameter &&
@@ -205,9 +206,9 @@ class LivenessAnalysis {
     return result_.times[block][index].begin;
   }
 
-  /// Which results of an operation or a group may lie on top of an operand: those of element-wise steps, and of the host's groups of such
-  /// steps, reductions of rows and movement those over the whole shape; what is smaller may be read again and again. And those of
-  /// operations that change a part of an operand.
+  /// Whether a result of an operation or group may overwrite an operand in place. It may for element-wise steps; for the host's groups of
+  /// element-wise steps, row reductions and movement, only results over the whole shape may, because smaller ones may be read repeatedly;
+  /// and it may for operations that update a part of an operand.
   [[nodiscard]] std::function<bool(ValueId)> overwritten(const Node& node, const FusionGroup* group) const {
     const auto elementwise = [](const Node& each) { return each.kind == NodeKind::operation && each.op->elementwise(); };
     if (!group) return [alone = (elementwise(node) || updates(node)) && node.results.size() == 1](ValueId) { return alone; };
@@ -229,7 +230,7 @@ class LivenessAnalysis {
     return [this, fits, most](ValueId result) { return fits && graph_.values[result].type.elements() == most; };
   }
 
-  /// Whether an operation of the group moves a value's elements, which are then read in another order than results are written.
+  /// Whether an operation of the group moves the value's elements, so that they are read in another order than results are written.
   [[nodiscard]] bool moved(const FusionGroup* group, ValueId value) const {
     return group && std::any_of(group->nodes.begin(), group->nodes.end(), [&](NodeId id) {
              const Node& node = graph_.nodes[id];
@@ -238,10 +239,10 @@ class LivenessAnalysis {
            });
   }
 
-  /// On an accelerator: the host's arrays are each somebody's.
+  /// Whether the result is an alias of the operand. Only on an accelerator: on the host, each array has one owner.
   [[nodiscard]] bool renames(const Node& node) const { return !host_ && node.kind == NodeKind::operation && node.op->keeps_bytes; }
   static bool updates(const Node& node) { return node.kind == NodeKind::operation && ops::updated_operand(*node.op); }
-  /// Whether the operation changes a part of `input`, and reads it as nothing else besides.
+  /// Whether the operation updates `input`, and does not also read it as another operand.
   static bool updated(const Node& node, ValueId input) {
     return node.inputs[*ops::updated_operand(*node.op)] == input && std::count(node.inputs.begin(), node.inputs.end(), input) == 1;
   }
@@ -273,7 +274,7 @@ class LivenessAnalysis {
     }
   }
 
-  /// Enters a block below `outer`; nothing if the device has none.
+  /// Enters a block inside `outer`; does nothing if the device has no such block.
   void push_block(BlockIndex inner, std::size_t outer, bool loop) {
     if (inner == kNoBlock) return;
     auto target = static_cast<std::size_t>(inner);
@@ -306,7 +307,7 @@ class LivenessAnalysis {
     }
     tasks_.push_back({Task::loop_end, 0, 0, block, index, 0});
     if (step.kind == StepKind::while_loop) {
-      // The body lies in the condition's scope: what the condition computed does not have to last for another trip.
+      // The body's scope is inside the condition's: values computed by the condition are not needed in the next iteration.
       bool inside = step.blocks[0] != kNoBlock;
       push_block(step.blocks[1], inside ? static_cast<std::size_t>(step.blocks[0]) : block, !inside);
       tasks_.push_back({Task::condition_end, 0, 0, block, index, 0});
@@ -314,12 +315,12 @@ class LivenessAnalysis {
     push_block(step.blocks[0], block, true);
   }
 
-  /// The block in which a loop's carried values live.
+  /// The block in which a loop's carried values are defined.
   static std::size_t inner_block(const Step& step, std::size_t outer) {
     if (step.blocks[0] != kNoBlock) return static_cast<std::size_t>(step.blocks[0]);
     return step.blocks[1] != kNoBlock ? static_cast<std::size_t>(step.blocks[1]) : outer;
   }
-  /// The block at whose end its values are yielded.
+  /// The block at whose end a loop's values are yielded.
   static std::size_t yielding_block(const Step& step, std::size_t outer) {
     if (step.kind == StepKind::while_loop && step.blocks[1] != kNoBlock) return static_cast<std::size_t>(step.blocks[1]);
     return inner_block(step, outer);
@@ -333,7 +334,7 @@ class LivenessAnalysis {
     switch (task.what) {
       case Task::condition_end:
         if (decides(step)) use(graph_.regions[node.regions[0]].predicate, now, inner_block(step, task.outer));
-        // A loop that ends here hands out its carried values: they must not have been overwritten yet.
+        // If the loop ends here, its results are the carried values, which must not have been overwritten yet.
         for (NodeId carried : step.carried) use(graph_.nodes[carried].results[0], now, inner_block(step, task.outer));
         break;
       case Task::loop_end: end_loop(step, now, task.outer, times); break;
@@ -383,8 +384,9 @@ class LivenessAnalysis {
     }
   }
 
-  /// Other names come first, while nothing else lies where their operands do, and last no longer than the loop they are made in. What loops
-  /// leave behind always shares; then what saves a copy in every trip; then copies made once; then memory alone.
+  /// Aliases come first, while their operands' storage has no other members; they last no longer than the loop in which they are made. Then
+  /// loop results, which always share; then sharings that save a copy in every iteration; then those that save one copy; then those that
+  /// save only memory.
   void order_sharings() {
     for (std::vector<Sharing>* list : {&same_, &leaving_, &yields_, &initials_, &merges_, &in_place_}) {
       result_.sharings.insert(result_.sharings.end(), list->begin(), list->end());
@@ -398,13 +400,13 @@ class LivenessAnalysis {
   const Fusion& fusion_;
   bool host_;
   std::vector<Scope> blocks_;
-  IdVector<ValueId, NodeId> beside_;  ///< results of calls that are under way beside the host's steps: whose
+  IdVector<ValueId, NodeId> beside_;  ///< by result of a concurrent call that still runs: the call
   std::vector<Task> tasks_;
   std::vector<PendingUse> uses_;
   IdVector<ValueId, std::vector<std::uint32_t>> defined_in_;
-  IdVector<ChannelId, std::int64_t> sent_;  ///< when, in the program's order
-  IdVector<ValueId, std::uint8_t> leaves_;  ///< an accelerator's: what no operation may overwrite in place
-  std::vector<PendingUse> copied_;          ///< sends and receives
+  IdVector<ChannelId, std::int64_t> sent_;  ///< by channel: when its value is sent, in the program's order
+  IdVector<ValueId, std::uint8_t> leaves_;  ///< on an accelerator: values that no operation may overwrite in place
+  std::vector<PendingUse> copied_;          ///< values of sends and receives
   std::vector<Sharing> same_, leaving_, yields_, initials_, merges_, in_place_;
   Time now_ = 0;
   Liveness result_;

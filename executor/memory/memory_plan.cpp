@@ -14,8 +14,8 @@
 namespace cleave::runtime {
 namespace {
 
-constexpr std::size_t kMostMembers = 64;  ///< of one storage, in lives compared; beyond it nothing more joins
-constexpr std::size_t kAtPeak = 8;        ///< how many values are named
+constexpr std::size_t kMostMembers = 64;  ///< of one storage, counted in live ranges; beyond it nothing joins
+constexpr std::size_t kAtPeak = 8;        ///< the number of values that a message names
 
 /// Values that share storage, as a disjoint-set forest over the values of the device.
 class Classes {
@@ -30,7 +30,8 @@ class Classes {
     return v;
   }
 
-  /// Joins two values unless their classes are ever needed at once. Of those with the same bytes nobody has been joined with others yet.
+  /// Joins the classes of two values unless their live ranges conflict. Aliases (Why::same) join without a check: they come first, when
+  /// their classes have no other members.
   void join(const Sharing& sharing) {
     std::uint32_t ra = find(sharing.a.index), rb = find(sharing.b.index);
     if (ra == rb || graph_.values[sharing.a].type.bytes() != graph_.values[sharing.b].type.bytes()) return;
@@ -50,12 +51,12 @@ class Classes {
     });
   }
 
-  /// Keeps chains of updates in place short: one life that begins where another ends, or before, goes on as one.
+  /// Keeps the list short for chains of in-place updates: live ranges that touch or overlap are merged.
   static void merge_touching(std::vector<Interval>& lives) {
     std::sort(lives.begin(), lives.end(), [](const Interval& a, const Interval& b) { return a.start < b.start; });
     std::size_t kept = 0;
     for (std::size_t i = 1; i < lives.size(); ++i) {
-      // A life of one moment stays: that somebody begins then must be known.
+      // A range of a single moment is kept, so that a conflict with another range that starts then is found.
       if (lives[i].start <= lives[kept].end && lives[i].start < lives[i].end) {
         lives[kept].end = std::max(lives[kept].end, lives[i].end);
       } else {
@@ -178,7 +179,7 @@ class Planner {
     }
   }
 
-  /// results[result] takes inputs[input] for all `nodes` at once.
+  /// The moves results[result] = inputs[input] of all `nodes`, as parallel assignments.
   std::vector<Move> moves(const std::vector<NodeId>& nodes, std::size_t result, std::size_t input) const {
     std::vector<Move> all;
     for (const NodeId id : nodes) {
@@ -188,7 +189,8 @@ class Planner {
     return all;
   }
 
-  /// Of the copies after each trip of a loop, those that `rotation` saves become what is left to do at its end.
+  /// Removes from `trip` the copies that `rotation` saves, and adds the copies that bring the results to their storage after each possible
+  /// turn.
   void take_turns(std::vector<Move>& trip, Rotation& rotation, Time end) {
     const auto saved =
         std::stable_partition(trip.begin(), trip.end(), [&](const Move& move) { return rotation.at(move.to, 1) == move.to; });
@@ -202,12 +204,12 @@ class Planner {
     trip.erase(saved, trip.end());
   }
 
-  /// Copies that are meant at once, as copies one after the other: a storage is written only when all copies from it are made; what is left
-  /// then are cycles, each opened by a copy to a storage of its own.
+  /// Orders parallel assignments as sequential copies: a storage is written only after all copies from it. The remaining moves are cycles,
+  /// each broken by a copy to a new storage.
   std::vector<Move> sequence(std::vector<Move> pending, Time time) {
     std::vector<Move> ordered;
-    std::unordered_map<StorageIndex, std::size_t> reads;   // copies still to be made from a storage
-    std::unordered_map<StorageIndex, std::size_t> writer;  // the pending move that writes a storage
+    std::unordered_map<StorageIndex, std::size_t> reads;   // by storage: pending copies from it
+    std::unordered_map<StorageIndex, std::size_t> writer;  // by storage: the pending move that writes it
     for (std::size_t i = 0; i < pending.size(); ++i) {
       ++reads[pending[i].from];
       writer[pending[i].to] = i;
@@ -243,7 +245,7 @@ class Planner {
     return ordered;
   }
 
-  /// Best-fit offsets in the order in which storage is taken.
+  /// Assigns best-fit offsets, in the order in which storages become live.
   void place() {
     std::vector<StorageIndex> order;
     for (std::size_t s = 0; s < held_.size(); ++s) {

@@ -9,10 +9,10 @@
 namespace cleave::runtime {
 namespace {
 
-constexpr std::size_t kMostTurns = 4;  ///< for so many the steps of one loop are prepared
+constexpr std::size_t kMostTurns = 4;  ///< the turns for which a loop's steps may be prepared
 constexpr std::size_t kNoParent = static_cast<std::size_t>(-1);
 
-/// Of one loop.
+/// Finds the rotation of one loop.
 class RotationPlanner {
  public:
   RotationPlanner(const Graph& graph, const Step& step, const Liveness::Times& times, const Liveness& liveness, const MemoryPlan& plan)
@@ -22,7 +22,7 @@ class RotationPlanner {
       const StorageIndex to = plan.storage_of[node.results[0]], from = plan.storage_of[node.inputs[1]];
       order_.push_back(to);
       source_[to] = from;
-      ++readers_[from];  // also what stays where it is has a reader: itself
+      ++readers_[from];  // a value that stays in its storage counts as its own reader
     }
   }
 
@@ -47,7 +47,8 @@ class RotationPlanner {
     return rotation;
   }
 
-  /// Gives what crosses in the loop's trips places to take turns, all that travels as one or nothing of it: it is one copy that waits.
+  /// Adds buffers for the transfers in the loop's iterations. The values of one packet rotate all or not at all, because one copy transfers
+  /// them.
   void add_places(FoundRotation& loop, const std::vector<Crossing>& crossings) const {
     const auto turns_already = [&](StorageIndex s) {
       return loop.rotation.at(s, 1) != s || std::find(loop.crossing.begin(), loop.crossing.end(), s) != loop.crossing.end();
@@ -77,7 +78,7 @@ class RotationPlanner {
   [[nodiscard]] std::int64_t bytes(StorageIndex s) const { return storage(s).range.bytes; }
   [[nodiscard]] const MemoryPlan::Storage& storage(StorageIndex s) const { return plan_.storages[static_cast<std::size_t>(s)]; }
 
-  /// From `start` to where its contents come from, and on: until all is known, or too much.
+  /// Follows the sources of storages from `start` on, until the chain ends or is too long.
   [[nodiscard]] std::vector<StorageIndex> follow(StorageIndex start) const {
     std::vector<StorageIndex> cycle = {start};
     while (cycle.size() <= kMostTurns) {
@@ -94,7 +95,7 @@ class RotationPlanner {
     return std::all_of(cycle.begin(), cycle.end(), [this](StorageIndex s) { return belongs_to_loop(s); });
   }
 
-  /// Nothing that lies there is made before the loop and needed in it, or made in it and needed behind it.
+  /// Whether no value in the storage is live into or out of the loop: made before and used inside, or made inside and used after.
   [[nodiscard]] bool belongs_to_loop(StorageIndex s) const {
     const auto apart_or_inside = [this](const Interval& life) {
       return life.end <= times_.begin || life.start >= times_.end || (life.start >= times_.begin && life.end <= times_.end);
@@ -108,18 +109,18 @@ class RotationPlanner {
   const Liveness::Times& times_;
   const Liveness& liveness_;
   const MemoryPlan& plan_;
-  std::vector<StorageIndex> order_;  ///< of what is carried
+  std::vector<StorageIndex> order_;  ///< storages of carried values
   std::unordered_map<StorageIndex, StorageIndex> source_;
   std::unordered_map<StorageIndex, std::size_t> readers_;
   std::unordered_map<StorageIndex, bool> seen_;
 };
 
-/// One that is walked: what a device runs as one command is prepared once.
+/// Whether the step is a loop that the driver walks. A loop that the device runs as one command is prepared once and cannot rotate.
 bool is_loop(const Step& step) {
   return (step.kind == StepKind::for_loop || step.kind == StepKind::while_loop) && !step.by_itself;
 }
 
-/// By block: that of the control step through which it is entered; a while loop's body lies beside its condition.
+/// By block: the block of the control step that enters it. A while loop's body and condition have the same parent.
 std::vector<std::size_t> parents(const DeviceProgram& program) {
   std::vector<std::size_t> parent(program.blocks.size(), kNoParent);
   for (std::size_t b = 0; b < program.blocks.size(); ++b)
@@ -151,11 +152,11 @@ std::vector<FoundRotation> find_rotations(const Program& all, DeviceId device, c
     for (std::size_t s = 0; s < blocks[b].steps.size(); ++s)
       if (is_loop(blocks[b].steps[s])) loops.push_back({b, s, {}, {}});
   }
-  // What is inside ends first.
+  // Inner loops first: they end first.
   const auto end = [&](const FoundRotation& loop) { return liveness.times[loop.block][loop.step].end; };
   std::stable_sort(loops.begin(), loops.end(), [&](const auto& a, const auto& b) { return end(a) < end(b); });
   const std::vector<std::size_t> parent = parents(program);
-  std::vector<std::uint8_t> has_one(blocks.size(), 0);  ///< inside; or what the device runs as one command, for which all lies still
+  std::vector<std::uint8_t> has_one(blocks.size(), 0);  ///< has a rotating loop inside, or a command that needs fixed storages
   for (std::size_t b = 0; b < blocks.size(); ++b) {
     if (std::none_of(blocks[b].steps.begin(), blocks[b].steps.end(), [](const Step& step) { return step.by_itself; })) continue;
     for (std::size_t a = b; a != kNoParent && !has_one[a]; a = parent[a]) has_one[a] = 1;

@@ -1,6 +1,6 @@
-// Rotation: where a loop's trips need no copies because what is carried changes places with what is yielded to it, and where what crosses
-// in one trip need not wait for the trip before, since it has two places. Says which storages can; the memory plan holds them for the whole
-// loop, and whoever runs the loop prepares its steps once for each turn. Knows no device.
+// Rotation: finds rotating buffers, with which a loop's iterations need no copies between carried and yielded values, and a transfer of one
+// iteration need not wait for the iteration before. Chooses the storages only: the memory plan reserves them for the whole loop, and the
+// code that runs the loop prepares its steps once for each turn. Independent of devices.
 #pragma once
 
 #include <cstddef>
@@ -13,17 +13,18 @@ namespace cleave::runtime {
 
 struct FoundRotation {
   std::size_t block = 0, step = 0;     ///< the loop
-  Rotation rotation;                   ///< what brings all home is not known yet
-  std::vector<StorageIndex> crossing;  ///< what is sent or received and shall take turns among as many places:
+  Rotation rotation;                   ///< without `home`, which the memory plan adds
+  std::vector<StorageIndex> crossing;  ///< storages of transferred values, each to rotate among `places` buffers:
   std::size_t places = 2;
 };
 
-/// Of loops that have no such loop inside: what runs more often comes first, and no step is prepared for turns of two loops. `plan`: which
-/// values share storage. `twice_from`: what crosses in a loop's trips so many bytes at once shall have two places; 0: nothing.
+/// Finds the rotating loops. Only a loop without a rotating loop inside rotates: inner loops run more often, and no step is prepared for
+/// the turns of two loops. `plan` says which values share storage. `twice_from`: transfers of at least so many bytes in each iteration are
+/// double-buffered; 0: none are.
 std::vector<FoundRotation> find_rotations(const Program& program, DeviceId device, const Liveness& liveness, const MemoryPlan& plan,
                                           std::int64_t twice_from);
 
-/// By block: the rotating loop in whose trips it is walked, as an index into `found`; -1: none.
+/// By block: the rotating loop that executes it, as an index into `found`; -1: none.
 std::vector<std::int32_t> rotation_of_blocks(const DeviceProgram& program, const std::vector<FoundRotation>& found);
 
 }  // namespace cleave::runtime

@@ -5,7 +5,7 @@
 namespace cleave::runtime {
 namespace {
 
-constexpr std::size_t kLongest = 512;  ///< operations in one piece: what is prepared grows faster than its length
+constexpr std::size_t kLongest = 512;  ///< operations in one segment: preparation grows faster than its length
 
 class SegmentSearch {
  public:
@@ -25,7 +25,7 @@ class SegmentSearch {
   }
 
  private:
-  /// Which copies follow a block's last step before anybody decides anything.
+  /// Finds, by block, the copies that follow its last step before the next decision.
   void find_tails() {
     tails_.resize(program_.blocks.size());
     for (std::size_t b = 0; b < program_.blocks.size(); ++b) {
@@ -43,7 +43,7 @@ class SegmentSearch {
   void visit(const Step& step) {
     const NodeKind kind = graph_.nodes[step.node].kind;
     if (step.kind != StepKind::compute || kind == NodeKind::counter) return close();
-    if (kind != NodeKind::operation) return;  // it is there already
+    if (kind != NodeKind::operation) return;  // inputs and constants are in memory already
     if (!joins_(step.node)) return close();
     open_.nodes.push_back(step.node);
     if (open_.nodes.size() == kLongest) close();

@@ -1,5 +1,6 @@
-// Segments: the straight pieces of an accelerator's step lists, between its meetings with the host: what such a device may prepare as one
-// and launch at one stroke. Sends, receives, decisions and whatever changes from trip to trip end a piece. Pure: knows no device.
+// Segments: straight-line pieces of an accelerator's step lists, between its synchronization points with the host, which a device may
+// prepare and launch as one. Sends, receives, control steps and values that change between iterations end a segment. Independent of
+// devices.
 #pragma once
 
 #include <functional>
@@ -13,12 +14,12 @@ namespace cleave::runtime {
 
 struct Segment {
   std::vector<NodeId> nodes;  ///< operations, in order
-  std::size_t block = 0;      ///< of all of them
-  /// Copies at the end of a loop's trip that follow at once; null: none.
+  std::size_t block = 0;      ///< the block of all of them
+  /// The copies at the end of a loop's iteration that follow immediately; null: none.
   const std::vector<Move>* moves = nullptr;
 };
 
-/// Pieces of at least `shortest` operations and copies. `joins`: whether an operation may be part of one.
+/// Segments of at least `shortest` operations and copies. `joins`: whether an operation may be part of a segment.
 std::vector<Segment> find_segments(const Program& program, DeviceId device, const MemoryPlan& plan, std::size_t shortest,
                                    const std::function<bool(NodeId)>& joins);
 

@@ -1,5 +1,5 @@
-// Body: what one turn of a compiled loop does, as the instructions of a machine with vectors and as many registers as one likes. Lanes of
-// one size, four or eight bytes; truth values are masks. Knows no processor (emit.h does) and no op by name (lower.h does).
+// Body: one iteration of a compiled loop, as instructions of a vector machine with unlimited virtual registers. All lanes of a body have
+// the same size, four or eight bytes; booleans are masks. Independent of the processor (emit.h knows it) and of op names (lower.h).
 #pragma once
 
 #include <array>
@@ -13,14 +13,14 @@ namespace cleave::runtime::host {
 
 enum class Kind : std::uint8_t { f32, f64, i32, i64, mask };
 
-/// Bytes of a lane; a mask has lanes of any size.
+/// Bytes of a lane; 0 for a mask, which fits lanes of any size.
 constexpr int lane_of(Kind kind) {
   return kind == Kind::mask ? 0 : kind == Kind::f32 || kind == Kind::i32 ? 4 : 8;
 }
 constexpr bool is_float(Kind kind) {
   return kind == Kind::f32 || kind == Kind::f64;
 }
-/// Nothing: elements that no code is made for.
+/// Nothing for element types without generated code.
 constexpr std::optional<Kind> kind_of(DType dtype) {
   switch (dtype) {
     case DType::f32: return Kind::f32;
@@ -32,30 +32,30 @@ constexpr std::optional<Kind> kind_of(DType dtype) {
   }
 }
 
-/// Each is one instruction, or nearly. Of masks: `both` to `not_and`, and as the first operand of `choose`.
+/// Each is about one machine instruction. Masks are operands of `both` to `invert`, and the first operand of `choose`.
 enum class Act : std::uint8_t {
   add,
   subtract,
   multiply,
   divide,
-  least,  ///< a < b ? a : b, so b where one is NaN
+  least,  ///< a < b ? a : b, so b if one is NaN
   most,   ///< a > b ? a : b
   square_root,
-  round,    ///< `immediate`: how, as the processor has it
-  compare,  ///< floats: `immediate` is the processor's predicate
-  equal,    ///< integers
-  greater,  ///< integers
-  both,     ///< bits of a and b
+  round,    ///< `immediate`: the processor's rounding mode
+  compare,  ///< of floats: `immediate` is the processor's predicate
+  equal,    ///< of integers
+  greater,  ///< of integers
+  both,     ///< a & b
   either,
   differ,
-  not_and,  ///< not a, and b
-  invert,   ///< of masks
-  choose,   ///< a ? b : c
+  not_and,  ///< ~a & b
+  invert,   ///< of a mask
+  choose,   ///< a ? b : c, by lane
   to_float,
-  to_integer,  ///< towards zero; the smallest integer where that does not fit
+  to_integer,  ///< truncates; the smallest integer if the result does not fit
 };
 
-/// Predicates that are false, and `not_equal` and `unordered` true, where an operand is NaN; none raises a signal.
+/// If an operand is NaN, `not_equal` and `unordered` are true and the others false; none signals an exception.
 enum class Predicate : std::uint8_t {
   equal = 0x00,
   unordered = 0x03,
@@ -73,24 +73,24 @@ struct BodyValue {
   enum class Source : std::uint8_t { stream, scalar, literal, made };
   Source source = Source::made;
   Kind kind = Kind::f32;
-  std::size_t origin = 0;  ///< stream, scalar: the group's value
+  std::size_t origin = 0;  ///< of a stream or scalar: index of the group's value
   std::uint64_t bits = 0;  ///< literal
 };
 
 struct Instruction {
   Act act = Act::add;
-  Kind kind = Kind::f32;  ///< of what it computes with; of a `choose` what is chosen
+  Kind kind = Kind::f32;  ///< of the operands; for `choose`, of the selected values
   std::uint8_t immediate = 0;
   ValueIndex result = 0;
   std::array<ValueIndex, 3> operands{};
-  std::uint8_t count = 0;  ///< of operands
+  std::uint8_t count = 0;  ///< number of operands
 };
 
 struct Body {
   int lane = 0;  ///< bytes
   std::vector<BodyValue> values;
   std::vector<Instruction> instructions;
-  std::vector<ValueIndex> stored;  ///< at the end of a turn, so results may lie on top of what the turn reads
+  std::vector<ValueIndex> stored;  ///< written after all loads of an iteration, so results may overlap operands of the same iteration
 
   ValueIndex add(const BodyValue& value) {
     values.push_back(value);

@@ -1,4 +1,4 @@
-// Builder: adds instructions and constants to a body, for the rules of lower.cpp to be written down as expressions.
+// Builder: appends instructions and constants to a body, so that the rules of lower.cpp read as expressions.
 #pragma once
 
 #include <bit>
@@ -11,14 +11,14 @@ namespace cleave::runtime::host {
 
 class Builder {
  public:
-  static constexpr ValueIndex kNone = 0xFFFF;  ///< there is no code for it
+  static constexpr ValueIndex kNone = 0xFFFF;  ///< no code exists for the operation
 
-  /// Computes with elements of `kind`.
+  /// Operations compute with elements of `kind`.
   Builder(Body& body, Kind kind, Instructions set) : body_(body), kind_(kind), set_(set) {}
 
   [[nodiscard]] Kind kind() const { return kind_; }
   [[nodiscard]] Instructions set() const { return set_; }
-  /// The same body, with elements of another kind.
+  /// A builder for the same body that computes with another kind.
   [[nodiscard]] Builder computing(Kind kind) const { return {body_, kind, set_}; }
 
   ValueIndex of(Act act, std::initializer_list<ValueIndex> operands) { return add(act, kind_, kind_, 0, operands); }
@@ -34,7 +34,7 @@ class Builder {
   ValueIndex choose(ValueIndex condition, ValueIndex yes, ValueIndex no) { return of(Act::choose, {condition, yes, no}); }
   ValueIndex converted(Act act, ValueIndex a, Kind to) { return add(act, kind_, to, 0, {a}); }
 
-  /// A number of the builder's kind, or of another.
+  /// A constant of the builder's kind, or of `kind`.
   ValueIndex number(double number) { return number_of(kind_, number); }
   ValueIndex number_of(Kind kind, double number) {
     switch (kind) {
@@ -51,7 +51,7 @@ class Builder {
     }
     return body_.add({BodyValue::Source::literal, kind, 0, bits});
   }
-  /// The bits of a float without its sign, or the sign alone.
+  /// Masks of a float's sign bit, and of all other bits.
   ValueIndex sign_bit() { return literal(kind_, kind_ == Kind::f32 ? 0x80000000U : std::uint64_t{1} << 63); }
   ValueIndex magnitude_bits() { return literal(kind_, kind_ == Kind::f32 ? 0x7FFFFFFFU : ~(std::uint64_t{1} << 63)); }
 

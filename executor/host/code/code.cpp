@@ -19,10 +19,10 @@ std::unique_ptr<Code> Code::make(const planner::KernelRequest& request, const st
 #ifdef CLEAVE_HAS_XBYAK
 namespace {
 
-constexpr std::size_t kRegisterBytes = 64;  ///< no register is larger
+constexpr std::size_t kRegisterBytes = 64;  ///< the size of the largest register
 constexpr std::size_t kMostAddresses = 96;
 
-/// The steps of a run whose results someone reads who is not part of it.
+/// The steps of a run whose results are read outside the run.
 std::vector<std::size_t> results_of(const planner::KernelRequest& request, std::size_t first, std::size_t end) {
   std::vector<bool> read(end);
   for (const std::size_t step : request.written)
@@ -79,7 +79,7 @@ std::unique_ptr<Code> Code::make(const planner::KernelRequest& request, const st
   return code->memory_.begin() == nullptr ? nullptr : std::move(code);
 }
 
-// Clang's check of calls reads what its own functions have before their first instruction.
+// Clang's function sanitizer reads a signature before a function's first instruction, which generated code lacks.
 #ifdef __clang__
 __attribute__((no_sanitize("function")))
 #endif
@@ -95,7 +95,7 @@ void Code::run(const std::byte* const* reads, std::byte* const* writes, std::int
   if (whole > 0) loop(addresses.data(), whole, past_cache);
   if (whole == count) return;
 
-  // The last few, again with some before them, unless these were written on top of what is read.
+  // The remainder: recomputes a full vector that ends at the last element, unless that would read results written over operands.
   const auto is_read = [&](const std::byte* result) { return std::find(reads, reads + streams_, result) != reads + streams_; };
   if (whole > 0 && std::none_of(writes, writes + writes_.size(), is_read)) {
     for (std::size_t k = 0; k < streams_; ++k) addresses[k] = reads[k] + (count - lanes_) * sizes_[k];
@@ -103,7 +103,7 @@ void Code::run(const std::byte* const* reads, std::byte* const* writes, std::int
     loop(addresses.data(), lanes_, 0);
     return;
   }
-  // By way of memory in which a whole turn has room.
+  // Otherwise copies the remainder through buffers with room for a full iteration.
   alignas(kRegisterBytes) std::byte parts[kMostStreams][kRegisterBytes] = {};
   const auto bytes = [&](std::size_t k) { return static_cast<std::size_t>((count - whole) * sizes_[k]); };
   for (std::size_t k = 0; k < streams_; ++k) {

@@ -11,8 +11,8 @@ namespace {
 
 using Source = BodyValue::Source;
 
-constexpr std::size_t kMostBytes = 32 << 10;  ///< of code
-constexpr int kPlaceBytes = 64;               ///< of the stack, for a value
+constexpr std::size_t kMostBytes = 32 << 10;  ///< bytes of code
+constexpr int kPlaceBytes = 64;               ///< bytes of a stack slot
 
 class Emitter : private Xbyak::CodeGenerator {
  public:
@@ -28,11 +28,11 @@ class Emitter : private Xbyak::CodeGenerator {
   std::size_t emit();
 
  private:
-  using Xmm = Xbyak::Xmm;  // a register of any width, which it knows, whatever type it has here
+  using Xmm = Xbyak::Xmm;  // knows its width at run time, whatever its static type
 
   [[nodiscard]] Xbyak::Ymm vector(int index) const { return wide_ ? static_cast<Xbyak::Ymm>(Xbyak::Zmm(index)) : Xbyak::Ymm(index); }
-  [[nodiscard]] static Xbyak::Opmask mask(int index) { return Xbyak::Opmask(index + 1); }  // k0 means: no mask
-  /// Two registers that no value is placed in.
+  [[nodiscard]] static Xbyak::Opmask mask(int index) { return Xbyak::Opmask(index + 1); }  // k0 encodes "no mask"
+  /// Two registers reserved as temporaries.
   [[nodiscard]] Xmm spare() const { return vector(wide_ ? 30 : 14); }
   [[nodiscard]] int spare_index(int which) const { return (wide_ ? 30 : 14) + which; }
   [[nodiscard]] bool in_mask(ValueIndex value) const { return wide_ && body_.values[value].kind == Kind::mask; }
@@ -61,10 +61,10 @@ class Emitter : private Xbyak::CodeGenerator {
   void choose(const Move& move);
 
   const Body& body_;
-  bool wide_, eights_;  ///< registers of 64 bytes; lanes of eight
+  bool wide_, eights_;  ///< wide_: 64-byte registers; eights_: lanes of eight bytes
   std::int64_t lanes_;
   Placement placement_;
-  std::vector<Xbyak::Reg64> address_;  ///< by value, of streams
+  std::vector<Xbyak::Reg64> address_;  ///< by value, for streams
   std::vector<Xbyak::Reg64> results_;
   std::deque<Xbyak::Label> literals_;  ///< by value
   const Xbyak::Reg64 table_ = rdi, count_ = rsi, past_cache_ = rdx, index_ = rax;
@@ -85,7 +85,7 @@ std::size_t Emitter::emit() {
   return getSize();
 }
 
-/// Addresses go to registers; scalars, spread over eight bytes, to their places on the stack.
+/// Loads addresses into registers, and scalars, extended to eight bytes, into their stack slots.
 void Emitter::enter() {
   endbr64();
   for (const Xbyak::Reg64& saved : {rbx, rbp, r12, r13, r14, r15}) push(saved);
@@ -106,7 +106,7 @@ void Emitter::enter() {
     results_.push_back(registers[taken++]);
     addresses.emplace_back(results_.back(), slot++);
   }
-  for (const auto& [to, at] : addresses) mov(to, ptr[table_ + at * 8]);  // the table's own register is the last
+  for (const auto& [to, at] : addresses) mov(to, ptr[table_ + at * 8]);  // the register that holds the table is overwritten last
   xor_(index_.cvt32(), index_.cvt32());
 }
 
@@ -191,7 +191,7 @@ void Emitter::load(const Move& move) {
   }
 }
 
-/// A byte an element; any but zero is true.
+/// Masks in memory are one byte for each element; any non-zero byte is true.
 void Emitter::load_mask_stream(const Move& move) {
   const Xbyak::Address from = in_stream(address_[move.value], Kind::mask);
   if (wide_) {
@@ -354,7 +354,7 @@ std::vector<std::byte> emit_loop(const Body& body, Instructions set) {
   std::vector<std::byte> memory(kMostBytes);
   try {
     memory.resize(Emitter(body, set, memory).emit());
-  } catch (const Xbyak::Error&) {  // it does not fit
+  } catch (const Xbyak::Error&) {  // the code is too long
     memory.clear();
   }
   return memory;

@@ -13,7 +13,7 @@ ExecutableMemory::ExecutableMemory(std::span<const std::byte> code) : bytes_(cod
   std::memcpy(memory, code.data(), bytes_);
   if (::mprotect(memory, bytes_, PROT_READ | PROT_EXEC) == 0) {
     memory_ = memory;
-  } else {  // some systems refuse to execute what was once written
+  } else {  // some systems refuse to execute pages that were writable before
     ::munmap(memory, bytes_);
   }
 }

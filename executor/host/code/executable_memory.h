@@ -1,4 +1,4 @@
-// ExecutableMemory: pages that hold machine code. Written first, and from then on only read and executed.
+// ExecutableMemory: pages of machine code, written first, and read and executed only from then on (W^X).
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@ namespace cleave::runtime::host {
 class ExecutableMemory {
  public:
   ExecutableMemory() = default;
-  /// Holds nothing where the system gives no such memory.
+  /// Empty if the system refuses executable memory.
   explicit ExecutableMemory(std::span<const std::byte> code);
   ExecutableMemory(ExecutableMemory&& from) noexcept : memory_(std::exchange(from.memory_, nullptr)), bytes_(from.bytes_) {}
   ExecutableMemory& operator=(ExecutableMemory&& from) noexcept {

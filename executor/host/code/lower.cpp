@@ -11,7 +11,7 @@ namespace cleave::runtime::host {
 namespace {
 
 using Value = ValueIndex;
-/// A step on operands of one kind. Operands that the op has not repeat the first.
+/// Lowers a step on operands of one kind. Operands beyond the op's arity repeat the first.
 using Rule = Value (*)(Builder& in, Value a, Value b, Value c);
 
 template <Act act>
@@ -37,7 +37,7 @@ Value flipped(Builder& in, Value a, Value, Value) {
   return in.opposite(a);
 }
 
-/// a where it is NaN, which the processor's own smaller and larger would drop.
+/// Returns a if a is NaN; the processor's minimum and maximum would return b.
 template <Act act>
 Value extreme(Builder& in, Value a, Value b, Value) {
   const Value extreme = in.of(act, {a, b});
@@ -173,7 +173,8 @@ Value where(Builder& in, Value condition, Value yes, Value no) {
   return in.mask(Act::either, {in.mask(Act::both, {condition, yes}), in.mask(Act::not_and, {condition, no})});
 }
 
-/// A float as an integer of its size: what is too large gives the largest, NaN zero; what is too small the processor makes the smallest.
+/// Converts a float to an integer of its size: values that are too large give the largest integer, and NaN gives zero; the processor itself
+/// gives the smallest integer for values that are too small.
 Value to_integer(Builder& in, Value a, Kind to) {
   Builder out = in.computing(to);
   const Value cut = in.converted(Act::to_integer, a, to);
@@ -251,7 +252,8 @@ bool Lowering::lower(const planner::FusedStep& step) {
     made = rule(in, operands[0], operands[1], operands[2]);
   }
   if (made == Builder::kNone || body_.values[made].kind != to) return false;
-  // What stays as it is gets a value of its own: one that is written must not be read after another result was written over it.
+  // An unchanged operand gets a value of its own, because a stored value must not be read after another result may have overwritten its
+  // source.
   if (body_.values[made].source != BodyValue::Source::made) made = Builder(body_, to, set_).of(Act::either, {made, made});
   values_[static_cast<std::size_t>(&step - request_.steps.data()) + request_.input_types.size()] = made;
   return true;

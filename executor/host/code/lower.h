@@ -1,5 +1,5 @@
-// Steps of a group as instructions, one step after the other. This is where ops are known by name; the meaning of each is that of
-// graph/ops/scalars.h to the bit.
+// Lowers the steps of a group to instructions, one step after the other. Only this code of the room knows op names; each lowering is bit
+// for bit the scalar expression of graph/ops/scalars.h.
 #pragma once
 
 #include <map>
@@ -13,15 +13,16 @@ namespace cleave::runtime::host {
 
 class Lowering {
  public:
-  /// `repeats`: by input of the request, whether it is one element for all.
+  /// `repeats`: by input of the request, whether it is a single element.
   Lowering(const planner::KernelRequest& request, const std::vector<bool>& repeats, Instructions set)
       : request_(request), repeats_(repeats), set_(set) {}
 
-  /// The next step's instructions. False: there are none for it, or its lanes are not those of the steps before it; nothing changed.
+  /// Appends the next step's instructions. False: there are none for the step, or its lane size differs from earlier steps'; nothing is
+  /// changed.
   bool take(std::size_t step);
 
   [[nodiscard]] const Body& body() const { return body_; }
-  /// Which of the body's values a step that was taken computes.
+  /// The body's value that holds the result of a lowered step.
   [[nodiscard]] ValueIndex made_by(std::size_t step) const { return values_.at(request_.input_types.size() + step); }
 
  private:
@@ -33,7 +34,7 @@ class Lowering {
   const std::vector<bool>& repeats_;
   Instructions set_;
   Body body_;
-  std::map<std::size_t, ValueIndex> values_;  ///< by the group's value
+  std::map<std::size_t, ValueIndex> values_;  ///< by the group's value index
 };
 
 }  // namespace cleave::runtime::host

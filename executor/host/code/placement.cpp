@@ -1,4 +1,5 @@
-// Straight code needs no graph of interferences: what is needed last gives way. What can be loaded again is not kept.
+// Linear code needs no interference graph: the value with the furthest next use is evicted (Belady). Values that can be reloaded from their
+// source are not spilled.
 #include "executor/host/code/placement.h"
 
 #include <algorithm>
@@ -41,7 +42,7 @@ class Placing {
   std::vector<int> made_at_;
   std::vector<int> register_;  ///< by value, or -1
   std::vector<bool> hoisted_, kept_;
-  std::vector<ValueIndex> locked_;  ///< read by the instruction under way
+  std::vector<ValueIndex> locked_;  ///< operands of the current instruction
   Placement result_;
 };
 
@@ -57,7 +58,7 @@ Placing::Placing(const Body& body, const RegisterCounts& registers)
   result_.place.assign(body.values.size(), -1);
 }
 
-/// Of the instructions whose results are read; those of others stay unused, and are left out.
+/// Records uses by live instructions; instructions whose results are not read have none, and are left out.
 void Placing::find_uses() {
   const int end = static_cast<int>(body_.instructions.size());
   for (std::size_t k = 0; k < body_.stored.size(); ++k) uses_[body_.stored[k]].push_back(end + static_cast<int>(k));
@@ -70,7 +71,7 @@ void Placing::find_uses() {
   for (auto& uses : uses_) std::sort(uses.begin(), uses.end());
 }
 
-/// How many values that change from turn to turn are alive at once.
+/// The largest number of loop-variant values that are live at once.
 int Placing::most_alive(const File& file) {
   std::vector<int> change(body_.instructions.size() + body_.stored.size() + 2);
   for (std::size_t v = 0; v < body_.values.size(); ++v) {
@@ -84,7 +85,7 @@ int Placing::most_alive(const File& file) {
   return most;
 }
 
-/// Constants that are used most stay in the registers that nothing else needs.
+/// Keeps the most used loop-invariant values in registers that no loop-variant value needs.
 void Placing::hoist() {
   for (File& file : files_) {
     std::vector<ValueIndex> constants;
@@ -110,7 +111,7 @@ int Placing::next_use(ValueIndex value, int after) const {
   return next == uses_[value].end() ? kNever : *next;
 }
 
-/// A free register, or that of the value that is needed last.
+/// Returns a free register, or evicts the value with the furthest next use.
 int Placing::take(File& file, int now) {
   int best = -1, furthest = -1;
   for (int r = 0; r < static_cast<int>(file.holds.size()); ++r) {
@@ -159,7 +160,7 @@ Placement Placing::place() {
     const int now = static_cast<int>(i);
     Move move{Move::What::compute, 0, instruction.result, i};
     locked_.clear();
-    // An operand that dies is needed until it was read, all the same: `bring` may not give its register to another operand.
+    // An operand with its last use here must stay until all operands are loaded: `bring` may not give its register to another one.
     for (std::size_t k = 0; k < instruction.count; ++k) bring(instruction.operands[k], now - 1);
     for (std::size_t k = 0; k < instruction.count; ++k) move.operands[k] = static_cast<std::uint8_t>(register_[instruction.operands[k]]);
     for (std::size_t k = 0; k < instruction.count; ++k) {

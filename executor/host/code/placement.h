@@ -1,5 +1,5 @@
-// Placement of a body's values in registers: which are loaded when, which stay in registers for the whole loop, and which give way to
-// others on the stack. Knows no processor, only how many registers it has.
+// Register allocation for a body: when values are loaded, which stay in registers for the whole loop, and which are spilled to the stack.
+// Knows of the processor only its number of registers.
 #pragma once
 
 #include "executor/host/code/body.h"
@@ -8,27 +8,27 @@ namespace cleave::runtime::host {
 
 struct RegisterCounts {
   int vectors = 0;
-  int masks = 0;  ///< none: masks are vectors
+  int masks = 0;  ///< 0: masks are held in vector registers
 };
 
-/// One thing to do.
+/// One action of the loop: a load, spill, instruction or store.
 struct Move {
   enum class What : std::uint8_t {
-    load,     ///< a value into a register, from where it comes; what was computed comes from its place on the stack
-    keep,     ///< a register to the value's place on the stack
+    load,     ///< loads a value into a register from its source, or reloads a spilled one from the stack
+    keep,     ///< spills a register to the value's stack slot
     compute,  ///< an instruction
-    store,    ///< a result; `index`: which
+    store,    ///< stores a result; `index`: which one
   };
   What what = What::load;
-  std::uint8_t to = 0;  ///< register; of `keep` and `store` the one that is read
+  std::uint8_t to = 0;  ///< register; for `keep` and `store` the one that is read
   ValueIndex value = 0;
-  std::size_t index = 0;  ///< of the instruction, or of the result
+  std::size_t index = 0;  ///< index of the instruction or of the result
   std::array<std::uint8_t, 3> operands{};
 };
 
 struct Placement {
-  std::vector<Move> before, turn;  ///< before the loop, in each turn of it
-  std::vector<int> place;          ///< by value: which place on the stack; negative: none
+  std::vector<Move> before, turn;  ///< executed before the loop, and in each iteration
+  std::vector<int> place;          ///< by value: its stack slot; negative: none
   int places = 0;
 };
 

@@ -1,5 +1,5 @@
-// The loops behind ConvolutionCode::slide_channel: each line of a channel is read once and goes into all lines of results that are open.
-// Compiled once for each set of instructions, as code_body.h says, which includes this.
+// The loops behind ConvolutionCode::slide_channel: each line of a channel is read once and accumulated into all result lines that need it.
+// Compiled once for each instruction set: code_body.h includes this and says how.
 #pragma once
 
 #include "executor/host/convolution/code.h"
@@ -9,7 +9,7 @@
 namespace cleave::runtime::host::CLEAVE_CODE_NAME {
 namespace {
 
-/// Element i + Shift of a register for element i, or zero.
+/// Shifts a register: its element i becomes element i + Shift of x, or zero outside.
 template <int Shift, class V, std::size_t... I>
 inline __attribute__((always_inline)) V shifted(V x, std::index_sequence<I...>) {
   constexpr int w = static_cast<int>(sizeof...(I));
@@ -21,7 +21,7 @@ inline __attribute__((always_inline)) V shifted(V x, std::index_sequence<I...>) 
   }
 }
 
-/// The sum of a line's elements times the weights of a windows' line, from column Column on.
+/// Adds to `sum` a line's elements times one row of the kernel's weights, from column Column on.
 template <class T, int Kernel, int Column = 1>
 inline __attribute__((always_inline)) Vector<T> take_line(Vector<T> sum, const Vector<T> (&columns)[Kernel], const T* weights) {
   if constexpr (Column == Kernel) {
@@ -31,7 +31,7 @@ inline __attribute__((always_inline)) Vector<T> take_line(Vector<T> sum, const V
   }
 }
 
-/// The lines of results that are not done yet, as many as a line of the channel is part of.
+/// The accumulators of the result lines to which the current line of the channel contributes, one for each row of the kernel.
 template <class T, int Kernel>
 struct OpenLines {
   Vector<T> sums[Kernel];
@@ -42,14 +42,14 @@ struct OpenLines {
     for (int k = 0; k < Kernel; ++k) sums[k] = Vector<T>{} + bias;
   }
   [[gnu::always_inline]] void take(const Vector<T> (&columns)[Kernel], const T* weights) {
-    asm volatile("" : : : "memory");  // weights are read where they are needed: registers are for sums
+    asm volatile("" : : : "memory");  // a compiler barrier: weights are reloaded at each use, so that registers hold accumulators
 #pragma GCC unroll 5
     for (int k = 0; k < Kernel; ++k) {
       const T* row = weights + (Kernel - 1 - k) * Kernel;
       sums[k] += take_line<T, Kernel>(row[0] * columns[0], columns, row);
     }
   }
-  /// The first one, which is done.
+  /// Returns the first accumulator, which is complete, and shifts the others.
   [[gnu::always_inline]] Vector<T> next() {
     const Vector<T> done = sums[0];
 #pragma GCC unroll 5
@@ -59,11 +59,11 @@ struct OpenLines {
   }
 };
 
-/// Where the elements that the windows see through a column of theirs come from.
+/// How the operand for one column of the kernel is obtained.
 enum class Columns : std::uint8_t {
-  shifted,  ///< the line is in a register
-  first,    ///< of the first windows of a longer line: some from padding
-  inner,    ///< as they lie
+  shifted,  ///< by shifting: the whole line is in a register
+  first,    ///< for the first windows of a longer line: some elements are padding
+  inner,    ///< loaded from memory directly
 };
 
 template <class T, std::size_t... I>
@@ -71,13 +71,13 @@ inline __attribute__((always_inline)) Vector<T> indices_of(std::index_sequence<I
   return Vector<T>{static_cast<T>(I)...};
 }
 
-/// Elements of a line from `at` on, and then zeros.
+/// Loads a line's elements from `at` on, with zeros after its end.
 template <class T>
 inline __attribute__((always_inline)) Vector<T> load_line(const T* line, std::int64_t at, std::int64_t length, const Vector<T>& indices) {
   return indices < Vector<T>{} + static_cast<T>(length - at) ? load(line + at) : Vector<T>{};
 }
 
-/// What windows from `begin` on see through column Shift + Kernel / 2; `first`: the line's first elements.
+/// The elements that windows from `begin` on see through column Shift + Kernel / 2; `first`: the line's first elements.
 template <class T, Columns From, int Shift>
 inline __attribute__((always_inline)) Vector<T> column_of(const Vector<T>& first, const T* line, std::int64_t begin, std::int64_t length,
                                                           const Vector<T>& indices) {
@@ -99,7 +99,7 @@ void slide_strip(const SlideCall<T>& call, std::int64_t begin, std::index_sequen
   const auto give = [&]() __attribute__((always_inline)) {
     const Vector<T> done = open.next();
     if (to + w <= end) {
-      store(to, done);  // of short lines past the end, where the next one goes
+      store(to, done);  // the part past the end of a short line is overwritten by the next line
     } else {
       store(edge, done);
       for (std::int64_t i = 0; i < call.width; ++i) to[i] = edge[i];
@@ -126,28 +126,28 @@ void slide_strip(const SlideCall<T>& call, std::int64_t begin, std::index_sequen
   while (to < end) give();
 }
 
-/// Every second element of a line from `at` on, and then zeros.
+/// Loads every second element of a line from `at` on, with zeros after its end.
 template <class T>
 inline __attribute__((always_inline)) Vector<T> load_second(const T* line, std::int64_t at, std::int64_t length, const Vector<T>& indices) {
   return evens(load_line(line, at, length, indices), load_line(line, at + kWidth<T>, length, indices),
                std::make_index_sequence<static_cast<std::size_t>(kWidth<T>)>());
 }
 
-/// What windows two elements apart see through their columns, from window `begin` on.
+/// For windows with stride 2, loads the elements that they see through each column, from window `begin` on.
 template <class T, int Kernel, bool First>
 inline __attribute__((always_inline)) void load_columns(const T* line, std::int64_t begin, std::int64_t length, const Vector<T>& indices,
                                                         Vector<T> (&columns)[Kernel]) {
 #pragma GCC unroll 5
   for (int column = First ? Kernel / 2 : 0; column < Kernel; ++column)
     columns[column] = load_second(line, 2 * begin + column - Kernel / 2, length, indices);
-  if constexpr (First) {  // the window before saw them two columns further on
+  if constexpr (First) {  // the previous window sees the same element two columns to the right
 #pragma GCC unroll 5
     for (int column = 0; column < Kernel / 2; ++column)
       columns[column] = shifted<-1>(columns[column + 2], std::make_index_sequence<static_cast<std::size_t>(kWidth<T>)>());
   }
 }
 
-/// Of windows two elements apart both ways.
+/// Computes one register's width of all result lines, for stride 2 in both directions.
 template <class T, int Kernel, bool First>
 void slide_second_strip(const SlideCall<T>& call, std::int64_t begin) {
   constexpr std::int64_t w = kWidth<T>, open = Kernel / 2 + 1;
@@ -160,7 +160,7 @@ void slide_second_strip(const SlideCall<T>& call, std::int64_t begin) {
   T* to = call.to + begin;
   const auto next = [&](bool wanted) __attribute__((always_inline)) {
     if (wanted && to + w <= end) {
-      store(to, sums[0]);  // of short lines past the end, where the next one goes
+      store(to, sums[0]);  // the part past the end of a short line is overwritten by the next line
     } else if (wanted) {
       store(edge, sums[0]);
       for (std::int64_t i = 0; i < call.width; ++i) to[i] = edge[i];
@@ -170,7 +170,7 @@ void slide_second_strip(const SlideCall<T>& call, std::int64_t begin) {
     for (int i = 0; i + 1 < open; ++i) sums[i] = sums[i + 1];
     sums[open - 1] = Vector<T>{} + call.bias;
   };
-  std::int64_t at = call.before;  // of a line, with the padding
+  std::int64_t at = call.before;  // index of the line, counting padding
   for (const T* from = call.from; at < call.lines + call.before; ++at, from += call.length) {
     Vector<T> columns[Kernel];
     if (call.end - from >= 2 * (begin + w) + Kernel / 2) {
@@ -183,7 +183,7 @@ void slide_second_strip(const SlideCall<T>& call, std::int64_t begin) {
 #pragma GCC unroll 5
       for (int column = 0; column < Kernel; ++column) columns[column] = load_second(edge, column, 2 * w + Kernel, indices);
     }
-    asm volatile("" : : : "memory");  // weights are read where they are needed: registers are for sums
+    asm volatile("" : : : "memory");  // a compiler barrier: weights are reloaded at each use, so that registers hold accumulators
     const auto take = [&](int odd) __attribute__((always_inline)) {
 #pragma GCC unroll 3
       for (int k = odd; k < Kernel; k += 2)

@@ -1,6 +1,6 @@
-// The loops behind ConvolutionCode, written with vectors of CLEAVE_CODE_BYTES and compiled once for each set of instructions: code_*.cpp
-// say which, in a namespace CLEAVE_CODE_NAME, and include this. Includes nothing with inline functions of its own: the linker would keep
-// one copy of them for all, perhaps one with instructions that a machine lacks.
+// The loops behind ConvolutionCode, written with vectors of CLEAVE_CODE_BYTES and compiled once for each instruction set: each code_*.cpp
+// defines the vector size and a namespace CLEAVE_CODE_NAME, and includes this. It must include nothing with inline functions of its own:
+// the linker would keep one copy for all sets, possibly with instructions that the machine lacks.
 
 #include <utility>
 
@@ -12,7 +12,7 @@
 namespace cleave::runtime::host::CLEAVE_CODE_NAME {
 namespace {
 
-/// to[i] = from[i * stride] for i < count, by vectors of so many bytes, then of half as many …
+/// Computes to[i] = from[i * stride] for i < count, by vectors of `Bytes` bytes, then of half as many, and so on.
 template <class T, int Bytes = kBytes>
 inline __attribute__((always_inline)) void thin(const T* from, std::int64_t stride, std::int64_t count, T* to) {
   constexpr std::int64_t w = Bytes / static_cast<int>(sizeof(T));
@@ -22,7 +22,7 @@ inline __attribute__((always_inline)) void thin(const T* from, std::int64_t stri
     std::int64_t i = 0;
     if (stride == 1) {
       for (; i + w <= count; i += w) store<T, Bytes>(to + i, load<T, Bytes>(from + i));
-    } else if (stride == 2) {  // one element more is read than needed
+    } else if (stride == 2) {  // reads one element more than needed
       using Indices = std::make_index_sequence<static_cast<std::size_t>(w)>;
       for (; i + w < count; i += w)
         store<T, Bytes>(to + i, evens(load<T, Bytes>(from + 2 * i), load<T, Bytes>(from + 2 * i + w), Indices()));
@@ -31,7 +31,8 @@ inline __attribute__((always_inline)) void thin(const T* from, std::int64_t stri
   }
 }
 
-/// A line by whole registers: they read and write past its end, and what stands outside behind it goes past the beginning of the next line.
+/// Copies a line in whole registers: reads and writes pass its end, and the padding after it may extend over the beginning of the next
+/// line, which is written later.
 template <class T, int Stride>
 inline __attribute__((always_inline)) void line(const T* from, std::int64_t count, T outside, T* to) {
   constexpr std::int64_t w = kWidth<T>;
@@ -43,7 +44,8 @@ inline __attribute__((always_inline)) void line(const T* from, std::int64_t coun
   store<T>(to + count, Vector<T>{} + outside);
 }
 
-/// Of rows from `row` on as many as may be done so; `to` is where they go. Gives the first one that may not.
+/// Copies rows from `row` on by `line`, to `to`, as long as its excess reads and writes stay within bounds; returns the first row that is
+/// left.
 template <class T, int Stride>
 std::int64_t whole_lines(const LinesCall<T>& call, std::int64_t row, T* to) {
   constexpr std::int64_t w = kWidth<T>;
@@ -76,14 +78,15 @@ void lines(const LinesCall<T>& call) {
   fill(to, (call.rows - row) * call.length, call.outside);
 }
 
-/// Of a register of a panel: where each of up to S pieces is read, as if it began with the register, and the elements from which on it is.
+/// For one register of a panel: the addresses of up to S source pieces, each as if it began with the register, and the element at which
+/// each begins.
 template <class T, int S>
 struct Pieces {
   std::int64_t from[S];
   Vector<T> begin[S];
 };
 
-/// Panels of N registers, each put together of S lines of the planes at most: no element is stored twice, and each register at once.
+/// Packs panels of N registers, each register assembled from at most S lines of the planes and stored once.
 template <class T, int N, int S>
 void pack_registers(const PanelCall<T>& call) {
   constexpr std::int64_t w = kWidth<T>;
@@ -111,7 +114,7 @@ void pack_registers(const PanelCall<T>& call) {
   }
 }
 
-/// The most lines that one register of a panel is of.
+/// The largest number of lines that contribute to one register of a panel.
 template <class T>
 int most_pieces(const PanelCall<T>& call) {
   constexpr std::int64_t w = kWidth<T>;
@@ -127,7 +130,7 @@ int most_pieces(const PanelCall<T>& call) {
   return most;
 }
 
-/// Whether it was done so.
+/// Packs by registers; false if no specialization applies.
 template <class T, int N>
 bool pack_by_registers(const PanelCall<T>& call) {
   switch (most_pieces(call)) {
@@ -156,7 +159,7 @@ void pack(const PanelCall<T>& call) {
       std::int64_t i = 0;
       for (; i + w <= run.count; i += w) store(target + i, load(source + i));
       if (i == run.count) continue;
-      // What goes too far is what the next run writes.
+      // The excess elements are overwritten by the next run.
       if (!call.exact && run.to + i + w <= call.width) {
         store(target + i, load(source + i));
       } else {
@@ -166,7 +169,7 @@ void pack(const PanelCall<T>& call) {
   }
 }
 
-/// Sums of products and largest elements: what stands at the beginning, and what becomes of it with each line.
+/// The two accumulations over lines: their initial value, and the accumulation of one line.
 template <class T>
 struct SumOfProducts {
   const T* weights;
@@ -220,7 +223,7 @@ inline __attribute__((always_inline)) void slide_with(std::int64_t count, std::i
     default: break;
   }
   i += (count - i) / w * w;
-  if (i < count && count >= w) {  // some are computed twice
+  if (i < count && count >= w) {  // the last vector overlaps the one before
     i = count - w;
     return slide_block<T, 1>(depth, from + i, offsets, take, to + i);
   }

@@ -11,7 +11,7 @@
 namespace cleave::runtime::host {
 namespace {
 
-/// Where the operands are, in the request's order.
+/// The indices of the operands among the request's inputs.
 struct Places {
   std::size_t x = 0, weight = 1;
   std::optional<std::size_t> bias = {};
@@ -27,11 +27,11 @@ std::vector<std::size_t> in_order(std::size_t count) {
   return all;
 }
 
-/// The steps behind the convolution, as a request of their own: they read its results where they lie.
+/// The steps after the convolution as a request of their own, which reads the convolution's results in place.
 struct Behind {
   KernelRequest request;
-  std::vector<std::size_t> inputs;   ///< of the whole request; the one past the end stands for the convolution's results
-  std::vector<std::size_t> results;  ///< of the whole request
+  std::vector<std::size_t> inputs;   ///< indices in the whole request; the index after the last stands for the convolution's results
+  std::vector<std::size_t> results;  ///< indices in the whole request
 };
 
 Behind behind(const KernelRequest& whole) {
@@ -64,7 +64,7 @@ Behind behind(const KernelRequest& whole) {
   return made;
 }
 
-/// The last layers of networks, whose windows hold all there is, are products of few rows.
+/// A convolution whose window covers the whole input, as in the last layers of networks, is a matrix product with few rows.
 std::optional<MatmulPlan> as_product(const ops::Convolution& conv, DType dtype, bool bias) {
   const bool whole = std::all_of(conv.window.begin(), conv.window.end(), [](const ops::WindowAxis& axis) {
     return axis.out == 1 && axis.in == axis.kernel && axis.dilation == 1 && axis.before == 0 && axis.after == 0;
@@ -90,7 +90,7 @@ class ConvolutionKernel final : public HostKernel {
       engine_.emplace(conv);
     }
   }
-  /// With what is done behind it.
+  /// Adds the steps after the convolution.
   void add_steps(const KernelRequest& request) {
     const Behind steps = behind(request);
     behind_ = prepare_parts(*without_movement(steps.request));
@@ -100,7 +100,7 @@ class ConvolutionKernel final : public HostKernel {
     result_views_.resize(results_.size());
     const auto own = std::find(request.written.begin(), request.written.end(), std::size_t{0});
     place_ = static_cast<std::size_t>(own - request.written.begin());
-    if (own == request.written.end()) --place_;  // they lie where the last step's will
+    if (own == request.written.end()) --place_;  // the convolution writes to the last step's result
     type_ = request.steps[0].type;
   }
 
@@ -127,14 +127,14 @@ class ConvolutionKernel final : public HostKernel {
   std::optional<Product<T>> product_;
   std::optional<ConvolutionEngine<T>> engine_;
   std::unique_ptr<PartKernel> behind_;
-  std::vector<std::size_t> inputs_;   ///< of `behind_`
-  std::vector<std::size_t> results_;  ///< those that it writes
+  std::vector<std::size_t> inputs_;   ///< by input of `behind_`
+  std::vector<std::size_t> results_;  ///< by result of `behind_`
   std::vector<TensorView> views_, result_views_;
-  std::size_t place_ = 0;  ///< of the results: where the convolution's are
+  std::size_t place_ = 0;  ///< index of the result that holds the convolution's results
   TensorType type_;
 };
 
-/// Of a type with half the bits of float: the operands are widened, and the result is rounded once.
+/// A convolution of f16 or bf16: operands are widened, and the result is rounded once.
 template <class T>
 class NarrowConvolutionKernel final : public HostKernel {
  public:
@@ -205,7 +205,7 @@ bool fuses_convolution(const KernelRequest& request) {
   const DType dtype = first.type.dtype;
   if ((dtype != DType::f32 && dtype != DType::f64) || request.written.empty() || request.written.back() + 1 != request.steps.size())
     return false;
-  // Its results may lie where those of the last step will, whichever that is.
+  // The convolution may write to the result of whichever step is last, so all types must be equal.
   const bool alike =
       std::all_of(request.steps.begin(), request.steps.end(), [&](const FusedStep& step) { return step.type == first.type; });
   if (!alike) return false;

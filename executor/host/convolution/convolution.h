@@ -1,4 +1,4 @@
-// The host's kernel of convolutions: what of a request is one, and the kernel for it.
+// The host's convolution kernels: which requests are convolutions, and the kernel for them.
 #pragma once
 
 #include <memory>
@@ -7,9 +7,9 @@
 
 namespace cleave::runtime::host {
 
-/// A convolution of f32 or f64 with element-wise steps behind it.
+/// Whether the request is a convolution of f32 or f64 followed by element-wise steps.
 bool fuses_convolution(const KernelRequest& request);
-/// Null: the request is something else.
+/// The kernel, or null if the request is not a convolution.
 std::unique_ptr<HostKernel> prepare_fused_convolution(const KernelRequest& request);
 
 }  // namespace cleave::runtime::host

@@ -8,18 +8,18 @@
 namespace cleave::runtime::host {
 namespace {
 
-// Measured on Zen 4, as those of matmul/product.cpp.
-constexpr std::int64_t kInnerBlock = 512;                                          ///< lines of packed panels that are multiplied at a time
-constexpr std::int64_t kPanels = 48;                                               ///< columns: whole panels of every code
-constexpr std::int64_t kRowBlock = 96, kColumnBlock = 11 * kPanels;                ///< of a piece, at most
-constexpr std::int64_t kStripBytes = 2 << 20;                                      ///< of panels that are packed before they are multiplied
-constexpr std::int64_t kEnoughColumns = 8 * kPanels;                               ///< images are taken together until there are as many
+// Measured on Zen 4, like the constants of matmul/product.cpp.
+constexpr std::int64_t kInnerBlock = 512;                                          ///< lines of a panel in one inner block
+constexpr std::int64_t kPanels = 48;                                               ///< columns: a multiple of every panel width
+constexpr std::int64_t kRowBlock = 96, kColumnBlock = 11 * kPanels;                ///< the most rows and columns of a piece
+constexpr std::int64_t kStripBytes = 2 << 20;                                      ///< bytes of panels packed before multiplication
+constexpr std::int64_t kEnoughColumns = 8 * kPanels;                               ///< images are batched until they have as many columns
 constexpr std::int64_t kLeastPiece = 1 << 18, kMostPiece = 1 << 22, kPieces = 64;  ///< multiplications
-constexpr std::int64_t kStayBytes = 1 << 19;                                       ///< of columns that stay in a core's second cache
-constexpr std::int64_t kAloneBytes = 1 << 18, kLeastAlone = 16;                    ///< of panels that one thread packs for itself; pieces
+constexpr std::int64_t kStayBytes = 1 << 19;                                       ///< bytes of columns in a core's second-level cache
+constexpr std::int64_t kAloneBytes = 1 << 18, kLeastAlone = 16;                    ///< bytes of panels one thread packs; least pieces
 constexpr std::int64_t kAfterPiece = 16 << 10;                                     ///< elements
-constexpr std::int64_t kSlideBytes = 16 << 10, kMostSlides = 8;                    ///< planes that stay in the first cache
-constexpr std::int64_t kFewOutputs = 3;                                            ///< of a group, that are not worth panels
+constexpr std::int64_t kSlideBytes = 16 << 10, kMostSlides = 8;                    ///< bytes of planes in first-level cache; most groups
+constexpr std::int64_t kFewOutputs = 3;                                            ///< outputs for which packing panels does not pay
 
 constexpr std::int64_t ceil_div(std::int64_t x, std::int64_t y) {
   return (x + y - 1) / y;
@@ -45,7 +45,7 @@ void ConvolutionEngine<T>::cut() {
   const std::int64_t channels = conv_.channels * planes_.size();
   if (conv_.outputs <= kFewOutputs) {
     plainly_ = slides_plainly();
-    // Planes, and lines of results with what stands between them.
+    // Room for planes, and for result lines with the gaps between them.
     plane_room_ = planes_.as_it_lies() ? 0 : channels + code_.width;
     slide_room_ = plane_room_ + round_up(planes_.place(outs - 1) + 1, code_.width) + code_.width;
     slides_ = std::clamp<std::int64_t>(kSlideBytes / static_cast<std::int64_t>(sizeof(T)) / slide_room_, 1, kMostSlides);
@@ -54,10 +54,10 @@ void ConvolutionEngine<T>::cut() {
   const double work = static_cast<double>(conv_.outputs) * static_cast<double>(outs) * static_cast<double>(depth);
   apart_ = conv_.groups > 1 && (work < kMostPiece || conv_.groups * conv_.batch >= 2 * kPieces / 8);
   const std::int64_t batch = std::max<std::int64_t>(1, conv_.batch);
-  // The right operand is read as it lies, where that is possible.
+  // With no padding, stride 1, one tap and a remainder small enough for dot products, the right operand is read in place.
   packs_ = !planes_.as_it_lies() || planes_.taps().size() > 1 || few_of(outs) != outs % product_.width;
   images_ = apart_ || !packs_ ? 1 : std::min(batch, ceil_div(kEnoughColumns, outs));
-  if (images_ > 1) images_ = ceil_div(batch, ceil_div(batch, images_));  // alike
+  if (images_ > 1) images_ = ceil_div(batch, ceil_div(batch, images_));  // evenly
   const std::int64_t columns = images_ * outs;
   const std::int64_t panel_bytes = kPanels * depth * static_cast<std::int64_t>(sizeof(T)), panels = columns / kPanels;
   alone_ = packs_ && !apart_ && panels >= kLeastAlone && panel_bytes <= kAloneBytes;
@@ -74,7 +74,7 @@ void ConvolutionEngine<T>::cut() {
     strip_ = column_block_;
   }
   plane_room_ = planes_.as_it_lies() ? 0 : round_up(images_ * channels + code_.width, 16);
-  // The last block takes a rest of one register with it, and the few columns behind.
+  // The last block includes a remainder of one register, and the few columns after it.
   panel_room_ = packs_ ? (packed_columns(std::min(columns, strip_), product_.width) + product_.width) * depth + code_.width : 0;
   few_room_ = product_.width / 4 * depth;
   tile_room_ = row_block_ * (column_block_ + 2 * product_.width) + code_.width;
@@ -106,13 +106,14 @@ const T* ConvolutionEngine<T>::end_of(const T* x) const {
   return x + conv_.batch * conv_.groups * conv_.channels * conv_.window.ins();
 }
 
-/// Where a row of y begins: an output of the part's group in an image of the part.
+/// The offset in y of a row: one output of the part's group in one image of the part.
 template <class T>
 std::int64_t ConvolutionEngine<T>::output(const Part& part, std::int64_t image, std::int64_t row) const {
   return (((part.image + image) * conv_.groups + part.group) * conv_.outputs + row) * conv_.window.outs();
 }
 
-// --- sums of lines that slide ------------------------------------------------------------------------------------------------------------
+// --- sums of shifted lines
+// ----------------------------------------------------------------------------------------------------------------
 
 template <class T>
 void ConvolutionEngine<T>::slide(Workers& workers, const Arrays& arrays) {
@@ -128,7 +129,7 @@ void ConvolutionEngine<T>::slide(Workers& workers, const Arrays& arrays) {
   });
 }
 
-/// Whether groups are what ConvolutionCode::slide_channel takes.
+/// Whether ConvolutionCode::slide_channel supports these groups.
 template <class T>
 bool ConvolutionEngine<T>::slides_plainly() const {
   const ops::WindowAxis &outer = conv_.window[0], &down = conv_.window[1], &across = conv_.window[2];
@@ -157,7 +158,7 @@ void ConvolutionEngine<T>::slide_channel(const Arrays& arrays, std::int64_t grou
   }
 }
 
-/// Some groups, each step for all of them: what a step has just written would make the next one wait.
+/// Computes some groups, each stage for all of them before the next, so that no stage stalls on data that was just stored.
 template <class T>
 void ConvolutionEngine<T>::slide_groups(const Arrays& arrays, std::int64_t first, std::int64_t groups, T* room) const {
   const std::int64_t outs = conv_.window.outs(), line = conv_.window[2].out, depth = conv_.depth();
@@ -176,7 +177,7 @@ void ConvolutionEngine<T>::slide_groups(const Arrays& arrays, std::int64_t first
   }
   const std::int64_t count = planes_.place(outs - 1) + 1, lines = conv_.window[1].out, sums_room = slide_room_ - plane_room_;
   const bool whole = count == outs;
-  // Planes of our own have something behind them that may be read.
+  // Planes in scratch memory may be read past their end.
   const std::int64_t taken = planes_.as_it_lies() || whole ? count : round_up(count, code_.width);
   for (std::int64_t row = 0; row < conv_.outputs; ++row) {
     for (std::int64_t g = 0; g < groups; ++g) {
@@ -200,7 +201,7 @@ void ConvolutionEngine<T>::slide_groups(const Arrays& arrays, std::int64_t first
 
 // --- products ----------------------------------------------------------------------------------------------------------------------------
 
-/// Blocks that so many columns are cut into. The last one takes a rest of one register with it.
+/// The number of blocks into which `columns` columns are divided. The last one includes a remainder of one register.
 template <class T>
 std::int64_t ConvolutionEngine<T>::across(std::int64_t columns) const {
   return ceil_div(std::max<std::int64_t>(1, columns - product_.width), column_block_);
@@ -233,7 +234,7 @@ void ConvolutionEngine<T>::multiply(Workers& workers, const Arrays& arrays, cons
       if (piece == blocks * deep) return pack_few(strip);
       pack(strip, piece % blocks, piece / blocks * kInnerBlock);
     });
-    // Neighbouring pieces, which are one thread's, share the weights where all columns stay in the second cache.
+    // Neighbouring pieces run on one thread; they share rows of weights if all columns stay in the second-level cache, else columns.
     const std::int64_t down = ceil_div(conv_.outputs, row_block_);
     const bool by_rows = strip.columns * depth * static_cast<std::int64_t>(sizeof(T)) <= kStayBytes;
     workers.each(down * blocks, [&](std::int64_t piece) {
@@ -244,7 +245,7 @@ void ConvolutionEngine<T>::multiply(Workers& workers, const Arrays& arrays, cons
   }
 }
 
-/// Every block of columns is a strip of its own, all of which one thread does: what it packs stays in its core's caches.
+/// Makes every block of columns a strip of its own, packed and multiplied by one thread, so that its panels stay in that core's caches.
 template <class T>
 void ConvolutionEngine<T>::multiply_alone(Workers& workers, const Arrays& arrays, const Part& part, const T* from, std::int64_t columns) {
   alone_rooms_.reserve(workers.threads(), panel_room_ + few_room_);
@@ -261,14 +262,14 @@ void ConvolutionEngine<T>::multiply_alone(Workers& workers, const Arrays& arrays
   if (arrays.after.kernel) finish(workers, arrays, part, 0, columns);
 }
 
-/// How many columns at the end of so many are worked out as dots: a register of its own would be almost empty.
+/// The number of columns at the end that are computed as dot products, because a register of their own would be almost empty.
 template <class T>
 std::int64_t ConvolutionEngine<T>::few_of(std::int64_t columns) const {
   const std::int64_t rest = columns % product_.width;
   return rest <= product_.width / 4 ? rest : 0;
 }
 
-/// Where the elements for a column of all images lie, from those for the first one.
+/// The offset of a column's elements from those of the first column; columns run over all images.
 template <class T>
 std::int64_t ConvolutionEngine<T>::place(std::int64_t column) const {
   const std::int64_t outs = conv_.window.outs();
@@ -276,7 +277,7 @@ std::int64_t ConvolutionEngine<T>::place(std::int64_t column) const {
   return column / outs * image_stride + planes_.place(column % outs);
 }
 
-/// The panels of a block of a strip, for some lines.
+/// Packs the panels of one block of a strip, for one block of the inner axis.
 template <class T>
 void ConvolutionEngine<T>::pack(const Strip& strip, std::int64_t block, std::int64_t inner) const {
   const std::int64_t outs = conv_.window.outs(), lines = std::min(kInnerBlock, conv_.depth() - inner);
@@ -298,7 +299,7 @@ void ConvolutionEngine<T>::pack(const Strip& strip, std::int64_t block, std::int
   }
 }
 
-/// The few columns of a strip that are left, each with its lines side by side.
+/// Packs the few remaining columns of a strip, each contiguous along the inner axis.
 template <class T>
 void ConvolutionEngine<T>::pack_few(const Strip& strip) const {
   T* to = strip.few_columns;
@@ -308,7 +309,7 @@ void ConvolutionEngine<T>::pack_few(const Strip& strip) const {
   }
 }
 
-/// Some rows of a block of a strip: into y where its columns are of one image.
+/// Multiplies some rows by one block of a strip: directly into y if the block's columns belong to one image.
 template <class T>
 void ConvolutionEngine<T>::tile(const Arrays& arrays, const Part& part, const Strip& strip, std::int64_t row, std::int64_t block) {
   const std::int64_t outs = conv_.window.outs(), rows = std::min(row_block_, conv_.outputs - row);
@@ -329,7 +330,7 @@ void ConvolutionEngine<T>::tile(const Arrays& arrays, const Part& part, const St
   }
 }
 
-/// `row`: of all groups' weights.
+/// `row` counts over the weights of all groups.
 template <class T>
 void ConvolutionEngine<T>::multiply_block(const Arrays& arrays, std::int64_t row, const Strip& strip, const Block& block,
                                           const Matrix<T>& to) const {
@@ -355,7 +356,7 @@ void ConvolutionEngine<T>::multiply_block(const Arrays& arrays, std::int64_t row
   }
 }
 
-/// What is done to results, while they are still in a cache: images that the strip holds whole are neighbouring elements.
+/// Runs the steps after the convolution while results are still in a cache, on the images that the strip contains completely.
 template <class T>
 void ConvolutionEngine<T>::finish(Workers& workers, const Arrays& arrays, const Part& part, std::int64_t strip,
                                   std::int64_t columns) const {

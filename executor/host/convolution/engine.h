@@ -1,6 +1,6 @@
-// ConvolutionEngine: convolutions of one shape, as matrix products whose right operand is packed from the planes of the input panel by
-// panel, or, of few outputs a group (depthwise), as sums of lines that slide. Decides from the shape alone how work is cut into pieces, so
-// results are equal to the bit for every number of threads. Memory is taken at the first run.
+// ConvolutionEngine: convolutions of one shape. With many outputs in a group, matrix products whose right operand is packed panel by panel
+// from the planes of the input (implicit im2col); with few (depthwise), direct sums of shifted lines. Work is divided by the shape alone,
+// so results are bit for bit equal for every number of threads. Memory is allocated at the first run.
 #pragma once
 
 #include <vector>
@@ -18,7 +18,7 @@ namespace cleave::runtime::host {
 template <class T>
 class ConvolutionEngine {
  public:
-  /// What is done to elements of y that are ready, from any thread; without a kernel: nothing.
+  /// Steps applied to elements of y once they are final, on any thread; no kernel: none.
   struct After {
     PartKernel* kernel = nullptr;
     const KernelCall* call = nullptr;
@@ -26,7 +26,7 @@ class ConvolutionEngine {
   };
 
   explicit ConvolutionEngine(const ops::Convolution& conv);
-  /// `bias`: a number an output, or null.
+  /// `bias`: one number for each output, or null.
   void run(Workers& workers, const T* x, const T* weight, const T* bias, T* y, const After& after);
 
  private:
@@ -35,7 +35,7 @@ class ConvolutionEngine {
     T* y;
     const After& after;
   };
-  /// Some images and one group of channels.
+  /// A range of images and one group of channels.
   struct Part {
     std::int64_t image = 0, images = 1, group = 0;
   };
@@ -44,13 +44,13 @@ class ConvolutionEngine {
   [[nodiscard]] bool slides_plainly() const;
   void slide_channel(const Arrays& arrays, std::int64_t group) const;
   void slide_groups(const Arrays& arrays, std::int64_t first, std::int64_t groups, T* room) const;
-  /// Some columns of the product's right operand, and memory for what is packed of them.
+  /// A range of columns of the product's right operand, and the memory for their packed form.
   struct Strip {
-    std::int64_t first = 0, columns = 0, few = 0;  ///< so many, and then a few more
+    std::int64_t first = 0, columns = 0, few = 0;  ///< columns in panels, and after them a few more as dot products
     const T* from = nullptr;
     T *panels = nullptr, *few_columns = nullptr;
   };
-  /// Columns of a strip from `first` on, and rows.
+  /// A range of a strip's columns, starting at `first`, and a number of rows.
   struct Block {
     std::int64_t first = 0, columns = 0, few = 0, rows = 0;
   };
@@ -71,13 +71,13 @@ class ConvolutionEngine {
   const ConvolutionCode<T>& code_;
   const ProductCode<T>& product_;
   const Planes planes_;
-  std::vector<std::int64_t> offsets_;  ///< by line of the product's right operand, in the planes of a group
-  std::int64_t slides_ = 0;            ///< so many groups slide at a time; none: they are multiplied
-  bool plainly_ = false;               ///< groups that slide are of one channel, with windows of a usual kind
-  bool apart_ = false;                 ///< each image of a group is one piece
-  bool packs_ = true;                  ///< panels; else the right operand is read as it lies
-  bool alone_ = false;                 ///< each thread packs panels for itself; else all do for all
-  std::int64_t images_ = 1;            ///< at once
+  std::vector<std::int64_t> offsets_;  ///< by line of the product's right operand: its offset in the planes of a group
+  std::int64_t slides_ = 0;            ///< groups that are computed together as sums of shifted lines; 0: as matrix products
+  bool plainly_ = false;               ///< sums of shifted lines by slide_channel: one channel, and a window that it supports
+  bool apart_ = false;                 ///< each image of a group is one piece of the work
+  bool packs_ = true;                  ///< the right operand is packed in panels; else it is read in place
+  bool alone_ = false;                 ///< each thread packs the panels that it uses; else all threads pack for all
+  std::int64_t images_ = 1;            ///< processed together
   std::int64_t row_block_ = 1, column_block_ = 1, strip_ = 1;
   std::int64_t plane_room_ = 0, panel_room_ = 0, few_room_ = 0, tile_room_ = 0, slide_room_ = 0;
   Scratch<T> tiles_, rooms_, alone_rooms_;

@@ -11,14 +11,14 @@ bool Planes::fit(const ops::Window& window) {
   double size = 1;
   for (const ops::WindowAxis& axis : window) {
     if (axis.kernel > kMostTaps) return false;
-    const std::int64_t behind = (axis.span() - 1) / axis.stride;  // the last window's beginning
+    const std::int64_t behind = (axis.span() - 1) / axis.stride;  // elements after the last window's first one
     size *= (static_cast<double>(axis.out) + static_cast<double>(behind)) * static_cast<double>(std::min(axis.kernel, axis.stride));
   }
   return window.taps() <= kMostTaps && size <= 16.0 * static_cast<double>(window.ins() + window.outs()) + 4096;
 }
 
 Planes::Planes(const ops::Window& window) : window_(window), windows_(window.outs()) {
-  std::array<std::vector<std::int64_t>, 3> at;  // by axis and tap: where it is in its plane
+  std::array<std::vector<std::int64_t>, 3> at;  // by axis and tap: its position in its plane
   std::array<std::vector<std::int64_t>, 3> plane;
   for (std::size_t a = 0; a < 3; ++a) {
     const ops::WindowAxis& axis = window[a];
@@ -57,7 +57,7 @@ std::int64_t Planes::place(std::int64_t window) const {
 
 namespace {
 
-/// The elements of a line of a phase that are no padding.
+/// The range of a line of one phase that is not padding.
 std::pair<std::int64_t, std::int64_t> inner_of(const ops::WindowAxis& axis, std::int64_t length, std::int64_t phase) {
   const std::int64_t lack = axis.before - phase;
   const std::int64_t first = std::clamp<std::int64_t>(lack > 0 ? (lack + axis.stride - 1) / axis.stride : 0, 0, length);
@@ -66,7 +66,7 @@ std::pair<std::int64_t, std::int64_t> inner_of(const ops::WindowAxis& axis, std:
 
 }  // namespace
 
-/// All lines of a plane, some after others.
+/// Fills all lines of a plane, in chunks between polls of the stop sign.
 template <class T>
 void some_lines(const ConvolutionCode<T>& code, const LinesCall<T>& all) {
   constexpr std::int64_t kTogether = 1 << 20;  ///< elements

@@ -1,5 +1,5 @@
-// Planes: the channels of an image with their padding, and by strides taken apart, so that every element that a window sees through one of
-// its taps lies beside what the next window sees through it. Knows no weights.
+// Planes: the channels of an image with padding, and one plane for each phase of the stride, so that the elements that consecutive windows
+// see through one tap are contiguous. Independent of weights.
 #pragma once
 
 #include <vector>
@@ -11,34 +11,35 @@ namespace cleave::runtime::host {
 
 class Planes {
  public:
-  /// Whether planes of such windows take no more memory than is fit.
+  /// Whether the planes of such windows have an acceptable size.
   static bool fit(const ops::Window& window);
   explicit Planes(const ops::Window& window);
 
-  /// A channel serves as it lies: there is no padding, and no stride.
+  /// Whether a channel is its own plane: there is no padding, and the stride is 1.
   [[nodiscard]] bool as_it_lies() const { return as_it_lies_; }
-  /// Elements of a channel.
+  /// Elements of all planes of one channel.
   [[nodiscard]] std::int64_t size() const { return size_; }
-  /// By tap: where its element for window 0 lies.
+  /// By tap: the offset of its element for window 0.
   [[nodiscard]] const std::vector<std::int64_t>& taps() const { return taps_; }
-  /// Where the element for a window lies, from where that for window 0 does.
+  /// The offset of a window's element from that of window 0, the same for all taps.
   [[nodiscard]] std::int64_t place(std::int64_t window) const;
-  /// Windows side by side from `window` on.
+  /// The number of contiguous windows from `window` on.
   [[nodiscard]] std::int64_t run(std::int64_t window) const {
     return whole_ ? windows_ - window : lines_[2].outs - window % lines_[2].outs;
   }
 
-  /// How far the lines of a plane are apart.
+  /// The distance between lines of a plane.
   [[nodiscard]] std::int64_t line_stride() const { return lines_[2].length; }
 
-  /// The planes of a channel, with `outside` for padding. A register's width behind them may be read. Behind the channel too, up to `end`.
+  /// Fills the planes of a channel, with `outside` as padding. Up to a register's width after the planes may be read later; the channel is
+  /// read up to `end`.
   template <class T>
   void fill(const ConvolutionCode<T>& code, const T* channel, const T* end, T outside, T* to) const;
 
  private:
   /// One axis of the planes.
   struct Line {
-    std::vector<std::int64_t> phases;  ///< remainders of places by the stride that some tap has
+    std::vector<std::int64_t> phases;  ///< the remainders, by the stride, of the taps' positions
     std::int64_t length = 1, outs = 1;
   };
   ops::Window window_;
@@ -46,7 +47,7 @@ class Planes {
   std::vector<std::int64_t> taps_;
   std::int64_t size_ = 1, windows_ = 1;
   bool as_it_lies_ = true;
-  bool whole_ = false;  ///< all windows lie side by side
+  bool whole_ = false;  ///< all windows are contiguous
 };
 
 }  // namespace cleave::runtime::host

@@ -1,5 +1,5 @@
-// Registers as vectors of CLEAVE_CODE_BYTES, for the loops that code_body.h compiles once for each set of instructions: always inlined, so
-// that no copy for one set of instructions serves others.
+// Vectors of CLEAVE_CODE_BYTES for the loops that code_body.h compiles once for each instruction set. All functions are always inlined, so
+// that no copy compiled for one set serves another.
 #pragma once
 
 #include <cstdint>
@@ -39,7 +39,7 @@ inline __attribute__((always_inline)) void fill(T* to, std::int64_t count, T val
   for (; i < count; ++i) to[i] = value;
 }
 
-/// Every second element of two vectors.
+/// The even-numbered elements of two vectors.
 template <class V, std::size_t... I>
 inline __attribute__((always_inline)) V evens(V x, V y, std::index_sequence<I...>) {
   return __builtin_shufflevector(x, y, (2 * static_cast<int>(I))...);

@@ -1,8 +1,8 @@
-// The loops behind ProductCode, written with vectors of CLEAVE_CODE_BYTES and compiled once for each set of instructions: code_*.cpp say
-// which, in a namespace CLEAVE_CODE_NAME, and include this. Includes nothing with inline functions of its own: the linker would keep one
-// copy of them for all, perhaps one with instructions that a machine lacks.
+// The loops behind ProductCode, written with vectors of CLEAVE_CODE_BYTES and compiled once for each instruction set: each code_*.cpp
+// defines the sizes and a namespace CLEAVE_CODE_NAME, and includes this. It must include nothing with inline functions of its own: the
+// linker would keep one copy for all sets, possibly with instructions that the machine lacks.
 //
-// Strict arithmetic but for one thing: a product and the sum it goes into are rounded once (fused), where the processor can.
+// Arithmetic is strict with one exception: a multiplication and its addition are fused (rounded once) if the processor can.
 
 #include <utility>
 
@@ -13,7 +13,7 @@ namespace cleave::runtime::host::CLEAVE_CODE_NAME {
 namespace {
 
 constexpr int kBytes = CLEAVE_CODE_BYTES;
-constexpr int kRows = CLEAVE_CODE_ROWS;  // with 3 registers a row, and 4 to read, the registers there are
+constexpr int kRows = CLEAVE_CODE_ROWS;  // so that 3 accumulators a row and 4 registers for operands fill the register file
 
 template <class T, int Bytes = kBytes>
 struct VectorOf {
@@ -41,7 +41,7 @@ inline __attribute__((always_inline)) auto elements_from(V x, std::index_sequenc
   return __builtin_shufflevector(x, x, (First + static_cast<std::int64_t>(I))...);
 }
 
-/// The first `count` elements, fewer than there are.
+/// Stores the first `count` elements, fewer than a register has.
 template <class T, int Bytes = kBytes>
 inline __attribute__((always_inline)) void store_first(T* to, Vector<T, Bytes> value, std::int64_t count) {
   constexpr std::int64_t half = Bytes / static_cast<int>(sizeof(T)) / 2;
@@ -60,7 +60,7 @@ inline __attribute__((always_inline)) void store_first(T* to, Vector<T, Bytes> v
   }
 }
 
-/// A tile of R rows and N registers, in registers all through `inner`.
+/// The micro-kernel: a tile of R rows and N registers, accumulated in registers over all of `inner`.
 template <class T, int R, int N>
 inline __attribute__((always_inline)) void tile(std::int64_t inner, const T* a, std::int64_t a_row, std::int64_t a_inner, const T* b,
                                                 std::int64_t b_inner, T* c, std::int64_t c_row, std::int64_t columns, bool add,
@@ -128,7 +128,7 @@ __attribute__((noinline)) void column_of_tiles(const BlockCall<T>& call, const T
     for (int r = 0; r < kRows; ++r) {
       for (std::int64_t n = 0; n < N; ++n) __builtin_prefetch(c + (i + r) * call.c.row + n * w, 1);
       if (a_inner > 1) continue;
-      __builtin_prefetch(a + a_panel + r * a_row);  // of the next rows only where they begin: the processor goes on by itself
+      __builtin_prefetch(a + a_panel + r * a_row);  // only the beginnings of the next rows: the hardware prefetcher continues
       __builtin_prefetch(a + a_panel + r * a_row + w);
     }
     tile<T, kRows, N>(call.inner, a, a_row, a_inner, b, b_inner, c + i * call.c.row, call.c.row, columns, call.add, bias());
@@ -166,14 +166,14 @@ void block(const BlockCall<T>& call) {
   }
 }
 
-/// Elements of two vectors in turn: of their lower halves, or of their upper ones.
+/// Interleaves two vectors: their lower halves, or their upper halves.
 template <class V, std::int64_t Base, std::size_t... I>
 inline __attribute__((always_inline)) V interleave(V x, V y, std::index_sequence<I...>) {
   constexpr std::int64_t w = sizeof...(I);
   return __builtin_shufflevector(x, y, (Base + static_cast<std::int64_t>(I) / 2 + (I % 2 == 0 ? 0 : w))...);
 }
 
-/// A square of registers, rows to columns: each round deals the elements out as one does cards.
+/// Transposes a square block of registers by log2(rows) rounds of interleaving, like a perfect shuffle.
 template <class T>
 inline __attribute__((always_inline)) void transpose(Vector<T> (&square)[kWidth<T>]) {
   constexpr int w = static_cast<int>(kWidth<T>);
@@ -191,7 +191,8 @@ inline __attribute__((always_inline)) void transpose(Vector<T> (&square)[kWidth<
   }
 }
 
-/// to[k * stride + line] = line `line` at k, of lines that have their k side by side. Writes a whole register for each k.
+/// Packs up to a register's number of lines, contiguous along k: to[k * stride + line] = line `line` at k. Writes a whole register for each
+/// k.
 template <class T>
 void pack_across(const T* from, std::int64_t line_stride, std::int64_t lines, std::int64_t inner, T* to, std::int64_t stride) {
   constexpr int w = static_cast<int>(kWidth<T>);
@@ -210,7 +211,7 @@ void pack_across(const T* from, std::int64_t line_stride, std::int64_t lines, st
   }
 }
 
-/// `to[k][0 .. panel)`: `lines` of them, then zeros.
+/// Packs `lines` lines into a panel `to[k][0 .. panel)`, padded with zeros.
 template <class T>
 void pack_panel(const Matrix<const T>& lines_by_inner, std::int64_t lines, std::int64_t inner, T* to, std::int64_t panel) {
   const auto [from, line_stride, inner_stride] = lines_by_inner;
@@ -249,13 +250,13 @@ void pack_b(const Matrix<const T>& b, std::int64_t count, std::int64_t inner, T*
   }
 }
 
-/// Of x and then y, cut into pieces of twice `Half`, the lower half of each, or the upper one.
+/// Divides x and y into pieces of 2 * Half elements and returns the lower half of each piece, or the upper half.
 template <class V, std::int64_t Half, std::int64_t Upper, std::size_t... I>
 inline __attribute__((always_inline)) V halves(V x, V y, std::index_sequence<I...>) {
   return __builtin_shufflevector(x, y, (static_cast<std::int64_t>(I) / Half * Half + Upper * Half + static_cast<std::int64_t>(I))...);
 }
 
-/// The sum of each vector, side by side: in each round halves are added, of two vectors at a time while there are several.
+/// Horizontal sums of N vectors: each round adds halves, of two vectors at a time while there are several.
 template <class T, int N, std::int64_t Half = kWidth<T> / 2>
 inline __attribute__((always_inline)) void sum_each(Vector<T>* all, T* sums) {
   using V = Vector<T>;
@@ -279,7 +280,7 @@ inline __attribute__((always_inline)) void dot_tile(std::int64_t inner, const Ma
                                                     const Matrix<T>& result) {
   using V = Vector<T>;
   constexpr std::int64_t w = kWidth<T>;
-  constexpr int kTurns = R * C >= 8 ? 1 : R * C >= 4 ? 2 : 4;  // sums at work at a time: an addition takes four times as long as its turn
+  constexpr int kTurns = R * C >= 8 ? 1 : R * C >= 4 ? 2 : 4;  // independent sums: an addition has the latency of four iterations
   V sum[kTurns][R][C] = {};
   std::int64_t k = 0;
   const auto step = [&](V(&into)[R][C]) __attribute__((always_inline)) {
@@ -319,7 +320,7 @@ inline __attribute__((always_inline)) void dot_tile(std::int64_t inner, const Ma
   }
 }
 
-/// Eight lines of the larger operand at a time, each with a part of the other that stays in the first cache.
+/// Takes eight or four lines of the larger operand at a time, with rows of the other that stay in the first-level cache.
 template <class T, int R>
 void dot_rows(std::int64_t columns, std::int64_t inner, const Matrix<const T>& left, const Matrix<const T>& right,
               const Matrix<T>& result) {
@@ -339,7 +340,7 @@ void dots(std::int64_t rows, std::int64_t columns, std::int64_t inner, const Mat
   for (; i < rows; ++i) dot_rows<T, 1>(columns, inner, left.from(i, 0), right, result.from(i, 0));
 }
 
-/// K lines times their factors into R rows of the result, by registers of `Bytes` and then narrower ones.
+/// Adds K lines times their factors to R rows of the result, by vectors of `Bytes` and then narrower ones.
 template <class T, int R, int K, int Bytes>
 inline __attribute__((always_inline)) void combine_lines(std::int64_t j, std::int64_t columns, const Matrix<const T>& factors,
                                                          const Matrix<const T>& lines, const Matrix<T>& result, bool add) {
@@ -374,7 +375,7 @@ inline __attribute__((always_inline)) void combine_lines(std::int64_t j, std::in
 template <class T, int R>
 void combine_rows(std::int64_t columns, std::int64_t inner, const Matrix<const T>& factors, const Matrix<const T>& lines,
                   const Matrix<T>& result) {
-  constexpr int kLines = 16, kFewer = 4;  // memory gives the more the more lines are read at a time, up to so many
+  constexpr int kLines = 16, kFewer = 4;  // reading several lines at once raises memory throughput, up to about this number
   std::int64_t k = 0;
   for (; k + kLines <= inner; k += kLines)
     combine_lines<T, R, kLines, kBytes>(0, columns, factors.from(0, k), lines.from(k, 0), result, k > 0);
@@ -383,7 +384,7 @@ void combine_rows(std::int64_t columns, std::int64_t inner, const Matrix<const T
   for (; k < inner; ++k) combine_lines<T, R, 1, kBytes>(0, columns, factors.from(0, k), lines.from(k, 0), result, k > 0);
 }
 
-/// As many short lines as a register has elements lie in C registers: each times its lines' factors, one for C elements.
+/// C registers hold as many short lines of C elements as a register has elements; each line is multiplied by its factor.
 template <class T, int C, int At = 0, std::size_t... I>
 inline __attribute__((always_inline)) void take_short_lines(Vector<T> factors, const T* lines, Vector<T> (&sums)[C],
                                                             std::index_sequence<I...> all) {
@@ -394,7 +395,7 @@ inline __attribute__((always_inline)) void take_short_lines(Vector<T> factors, c
   if constexpr (At + 1 < C) take_short_lines<T, C, At + 1>(factors, lines, sums, all);
 }
 
-/// The sums of every C-th element, C of them, in front.
+/// Sums every C-th element; the C sums are in the lowest elements.
 template <class T, int C, std::int64_t Half, std::size_t... I>
 inline __attribute__((always_inline)) Vector<T> sum_columns(Vector<T> x, std::index_sequence<I...> all) {
   if constexpr (Half < C) {
@@ -405,7 +406,7 @@ inline __attribute__((always_inline)) Vector<T> sum_columns(Vector<T> x, std::in
   }
 }
 
-/// One row of C results from lines of C elements, one behind the other.
+/// Computes one row of C results from contiguous lines of C elements.
 template <class T, int C>
 void combine_short(std::int64_t inner, const T* factors, const T* lines, T* result) {
   using V = Vector<T>;
@@ -425,7 +426,7 @@ void combine_short(std::int64_t inner, const T* factors, const T* lines, T* resu
   for (int c = 0; c < C; ++c) result[c] = parts[c];
 }
 
-/// Whether there is a way of its own for results so narrow; it is taken then.
+/// Computes narrow results by specialized code; false if there is none for this shape.
 template <class T>
 bool combine_narrow(std::int64_t rows, std::int64_t columns, std::int64_t inner, const Matrix<const T>& factors,
                     const Matrix<const T>& lines, const Matrix<T>& result) {
@@ -452,7 +453,7 @@ void combine(std::int64_t rows, std::int64_t columns, std::int64_t inner, const 
   for (; i < rows; ++i) combine_rows<T, 1>(columns, inner, factors.from(i, 0), lines, result.from(i, 0));
 }
 
-/// A row of results: each with its own addend, or all with the same one.
+/// Adds a bias to a row of results: one number for each element, or the same for all; then applies relu.
 template <class T>
 void finish_row(std::int64_t count, T* row, const T* bias, std::int64_t bias_step, bool relu) {
   using V = Vector<T>;

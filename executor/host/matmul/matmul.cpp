@@ -14,12 +14,12 @@ bool has_code(DType dtype) {
   return dtype != DType::boolean;
 }
 
-/// Where the elements of the operands are, in the request's order.
+/// The indices of the operands among the request's inputs.
 struct Places {
   std::size_t a = 0, b = 1, bias = 0;
 };
 
-/// Of a type that is computed with as it is stored; integers wrap, as unsigned ones.
+/// A product of types that are computed as stored; signed integers are computed as unsigned ones, which wrap.
 template <class T>
 class MatmulKernel final : public HostKernel {
  public:
@@ -40,10 +40,10 @@ class MatmulKernel final : public HostKernel {
   Places places_;
   bool has_bias_;
   Product<T> product_;
-  std::optional<Product<T>> keeping_;  ///< where weights are packed once
+  std::optional<Product<T>> keeping_;  ///< keeps packed weights, if that is faster
 };
 
-/// The elements of an operand in a wider type, kept in `wide`.
+/// Widens an operand's elements into `wide`.
 template <class T, class Wide>
 const Wide* widened(const KernelCall& call, const TensorView& view, std::vector<Wide>& wide) {
   constexpr std::int64_t kGrain = Workers::kWorthwhileBytes / static_cast<std::int64_t>(sizeof(T));
@@ -56,7 +56,7 @@ const Wide* widened(const KernelCall& call, const TensorView& view, std::vector<
   return wide.data();
 }
 
-/// A product of integers of 8 and 16 bits, whose sums are those of the result: 32 or 64 bits, without a sign, so that they wrap.
+/// A product of 8- and 16-bit integers. Sums have the result's width, 32 or 64 bits, and are unsigned, so that they wrap.
 template <class T, class Sum>
 class SmallIntegerMatmulKernel final : public HostKernel {
  public:
@@ -80,7 +80,7 @@ std::unique_ptr<HostKernel> small_integer_matmul(const Places& places, const Mat
   return std::make_unique<SmallIntegerMatmulKernel<T, std::uint32_t>>(places, plan);
 }
 
-/// Of a type with half the bits of float: the operands are widened, and the result is rounded once.
+/// A product of f16 or bf16: operands are widened, and the result is rounded once.
 template <class T>
 class NarrowMatmulKernel final : public HostKernel {
  public:
@@ -120,7 +120,7 @@ Status matmul_kernel(const KernelCall& call) {
 bool has_matmul(const KernelRequest& request) {
   const std::optional<MatmulRequest> found = find_matmul(request);
   if (!found || !has_code(found->c_type.dtype)) return false;
-  // A narrow product is rounded before anything is added to it, and what wraps as unsigned has no sign that relu could see.
+  // A narrow product must be rounded before a bias is added, and relu cannot see the sign of integers computed as unsigned.
   const bool finishes = found->c_type.dtype == DType::f32 || found->c_type.dtype == DType::f64;
   return finishes || found->epilogue == Epilogue::none;
 }

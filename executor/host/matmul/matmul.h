@@ -1,4 +1,4 @@
-// The host's kernel of matrix products: what of a request is one, and the kernel for it.
+// The host's matrix product kernels: which requests are products, and the kernel for them.
 #pragma once
 
 #include <memory>
@@ -7,9 +7,9 @@
 
 namespace cleave::runtime::host {
 
-/// A product with its transposed operands, or with a bias and relu behind it, of types that have code here.
+/// Whether the request is a product, perhaps with transposed operands or followed by a bias and relu, of types with code here.
 bool has_matmul(const KernelRequest& request);
-/// Null: the request is something else.
+/// The kernel, or null if the request is not such a product.
 std::unique_ptr<HostKernel> prepare_matmul(const KernelRequest& request);
 
 }  // namespace cleave::runtime::host

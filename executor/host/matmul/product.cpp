@@ -7,21 +7,21 @@
 namespace cleave::runtime::host {
 namespace {
 
-// Measured on Zen 4, whose caches hold 32 KiB and 1 MiB; on other machines unmeasured.
-constexpr std::int64_t kInnerBlock = 512;            ///< of packed panels: one of three registers, 96 KiB, is read from the second cache
-constexpr std::int64_t kRowBlock = 96;               ///< rows at most that one packed panel meets while it is there
-constexpr std::int64_t kPanels = 48;                 ///< columns: whole panels of every code
-constexpr std::int64_t kColumnBlock = 11 * kPanels;  ///< of a piece, at most
-constexpr std::int64_t kStrip = 4 * kColumnBlock;    ///< columns that are packed at a time, at most: 4 MiB
+// Measured on Zen 4 with caches of 32 KiB and 1 MiB; not measured on other machines.
+constexpr std::int64_t kInnerBlock = 512;  ///< inner axis of a packed panel: three registers wide, 96 KiB, read from the second-level cache
+constexpr std::int64_t kRowBlock = 96;     ///< the most rows multiplied by one packed panel while it is in cache
+constexpr std::int64_t kPanels = 48;       ///< columns: a multiple of the panel width for every instruction set
+constexpr std::int64_t kColumnBlock = 11 * kPanels;                     ///< the most columns of a piece
+constexpr std::int64_t kStrip = 4 * kColumnBlock;                       ///< the most columns packed at a time: 4 MiB
 constexpr std::int64_t kFirstCache = 32 << 10, kSecondCache = 1 << 20;  ///< bytes
-/// Multiplications of a piece: some 5 us, where handing one over takes less than one; of large products more, so that less is read twice.
+/// Multiplications of one piece: about 5 us, where dispatching it takes less than one. Large products have larger pieces, to reread less.
 constexpr std::int64_t kLeastPiece = 1 << 18, kMostPiece = 1 << 22, kPieces = 128;
-constexpr std::int64_t kPart = 1 << 21;          ///< multiplications that are worth a part of the inner axis, with its additions
-constexpr std::int64_t kPieceBytes = 128 << 10;  ///< the same for what memory bounds
-constexpr std::int64_t kMostParts = 8;           ///< of the inner axis
+constexpr std::int64_t kPart = 1 << 21;          ///< multiplications that justify one more part of the inner axis and its additions
+constexpr std::int64_t kPieceBytes = 128 << 10;  ///< bytes read by a piece of memory-bound work
+constexpr std::int64_t kMostParts = 8;           ///< parts of the inner axis
 constexpr std::int64_t kLeastPart = 128;
-constexpr double kLeastKept = 64 << 10, kMostKept = 64 << 20;  ///< bytes of panels that are packed once
-constexpr std::int64_t kFewForKept = 256;                      ///< rows that are few for the time that packing takes
+constexpr double kLeastKept = 64 << 10, kMostKept = 64 << 20;  ///< bytes of panels that are kept packed
+constexpr std::int64_t kFewForKept = 256;                      ///< the most rows for which packing dominates
 
 constexpr std::int64_t ceil_div(std::int64_t x, std::int64_t y) {
   return (x + y - 1) / y;
@@ -46,7 +46,7 @@ Product<T>::Product(const MatmulPlan& plan, bool keeps) : plan_(plan), code_(pro
   cut();
 }
 
-/// Result and operands of one product, by its number among all.
+/// The operands of one product by its index.
 template <class T>
 typename Product<T>::Operands Product<T>::operands(std::int64_t index, const T* a, const T* b, T* c) const {
   const auto step = [&](std::int64_t count, std::int64_t stride_a, std::int64_t stride_b, std::int64_t stride_c) {
@@ -67,9 +67,9 @@ typename Product<T>::Operands Product<T>::operands(std::int64_t index, const T* 
 
 template <class T>
 void Product<T>::choose() {
-  const bool dots = !plan_.transpose_a && plan_.transpose_b;  // both have their inner axis side by side
+  const bool dots = !plan_.transpose_a && plan_.transpose_b;  // both are contiguous along the inner axis
   constexpr std::int64_t kFew = 8;
-  // A column of results is a row of the transposed product; and dots like their few rows on the left.
+  // A one-column result is a one-row result of the transposed product; and dot products need their few rows on the left.
   swapped_ = (plan_.n == 1 && plan_.m > 1) || (dots && plan_.n <= kFew && plan_.n < plan_.m);
   rows_ = swapped_ ? plan_.n : plan_.m;
   columns_ = swapped_ ? plan_.m : plan_.n;
@@ -77,7 +77,7 @@ void Product<T>::choose() {
   const bool a_by_row = view.a.column == 1 || plan_.k == 1, b_by_row = view.b.column == 1;
   const std::int64_t b_bytes = columns_ * plan_.k * static_cast<std::int64_t>(sizeof(T));
   if (plan_.k == 0) {
-    method_ = Method::dots;  // of nothing: zeros
+    method_ = Method::dots;  // an empty sum: zeros
   } else if (keeps_) {
     pack_b_ = true;
   } else if (b_by_row && (rows_ <= 2 || (rows_ <= 2 * kFew && b_bytes > kSecondCache)) && (view.c.column == 1 || rows_ == 1)) {
@@ -95,14 +95,15 @@ void Product<T>::cut() {
   constexpr std::int64_t size = sizeof(T);
   const std::int64_t inner = std::max<std::int64_t>(1, plan_.k), width = std::max<std::int64_t>(1, columns_);
   const double work = static_cast<double>(rows_) * static_cast<double>(width) * static_cast<double>(inner);
-  double parts = 0;  // that the work of one product is worth
+  double parts = 0;  // the number of pieces that one product's work justifies
   strip_ = round_up(ceil_div(width, ceil_div(width, kStrip)), kPanels);
   if (method_ == Method::tiles) {
     cut_tiles(std::clamp(static_cast<std::int64_t>(work / kPieces), kLeastPiece, kMostPiece) / std::min(inner, kInnerBlock));
     parts = work / kPart;
   } else {
     row_block_ = std::max<std::int64_t>(1, rows_);
-    // Lines are combined in blocks whose results stay in the first cache; of dots a piece takes as many as are worth it.
+    // Combinations use blocks whose results stay in the first-level cache; a piece of dot products has as many columns as its work
+    // justifies.
     column_block_ = method_ == Method::combine ? std::max<std::int64_t>(64, round_up(kFirstCache / size / row_block_, 64))
                                                : round_up(ceil_div(kPieceBytes, inner * size), 8);
     parts = static_cast<double>(width) * static_cast<double>(inner) * size / kPieceBytes;
@@ -111,7 +112,7 @@ void Product<T>::cut() {
   if (!keeps_ && matrices_ == 1 && blocks < kMostParts && parts >= 4.0 * static_cast<double>(blocks) && inner >= 2 * kLeastPart)
     parts_ = static_cast<std::int64_t>(std::bit_floor(
         static_cast<std::uint64_t>(std::min({kMostParts / blocks, static_cast<std::int64_t>(parts) / (2 * blocks), inner / kLeastPart}))));
-  // Many small ones are left whole, several to a piece; a few large ones are cut.
+  // Small products stay whole, several to a piece; large ones are divided if they are few.
   const bool small = method_ == Method::tiles ? work <= kLeastPiece : parts <= 2;
   const bool whole = !keeps_ && (small || (matrices_ >= 4 && parts <= 2) || (matrices_ >= 16 && parts <= 64));
   together_ = whole ? std::clamp<std::int64_t>(static_cast<std::int64_t>(1 / std::max(parts, 1e-9)), 1, matrices_) : 0;
@@ -124,18 +125,18 @@ bool Product<T>::would_keep() const {
   return method_ == Method::tiles ? pack_b_ : method_ == Method::dots;
 }
 
-/// Pieces of so many elements of the result: as narrow as panels are, and as high as remains. Where each piece packs its rows of the left
-/// operand, few of these and as many columns as remain, so that they are packed for many.
+/// Divides into pieces of `elements` results: one panel wide, and as high as remains. If each piece packs its rows of the left operand, it
+/// has few rows and many columns instead, to reuse the packed rows.
 template <class T>
 void Product<T>::cut_tiles(std::int64_t elements) {
   const std::int64_t rows = std::max<std::int64_t>(1, rows_);
-  const std::int64_t most = columns_ > kPanels ? kRowBlock : 8 * kRowBlock;  // a single panel stays for all
+  const std::int64_t most = columns_ > kPanels ? kRowBlock : 8 * kRowBlock;  // a single panel stays in cache for all rows
   row_block_ = std::clamp(pack_a_ ? 2 * code_.rows : round_up(elements / kPanels, code_.rows), code_.rows, most);
   row_block_ = round_up(ceil_div(rows, ceil_div(rows, row_block_)), code_.rows);
   column_block_ = std::clamp(round_up(elements / row_block_, kPanels), kPanels, kColumnBlock);
 }
 
-/// Blocks that so many columns are cut into. The last one takes a rest of one register with it.
+/// The number of blocks into which `columns` columns are divided. The last one includes a remainder of one register.
 template <class T>
 std::int64_t Product<T>::across(std::int64_t columns) const {
   const std::int64_t rest = method_ == Method::tiles ? code_.width : 0;
@@ -170,14 +171,14 @@ typename Product<T>::Operands Product<T>::part(const Operands& all, std::int64_t
   return {rows, columns, all.inner, all.a.from(row, 0), all.b.from(0, column), all.c.from(row, column)};
 }
 
-/// Block number `index` across, and a row of blocks down from `row`.
+/// Block `index` in the horizontal direction, with a block of rows from `row` on.
 template <class T>
 typename Product<T>::Operands Product<T>::block_of(const Operands& all, std::int64_t row, std::int64_t index) const {
   const bool last = index + 1 == across(all.columns);
   return part(all, row, row_block_, index * column_block_, last ? all.columns : column_block_);
 }
 
-/// `body(row, block across)` for each block of the result, down and then across: neighbours read the same columns.
+/// Calls `body(row, horizontal block)` for each block of the result, vertically first, because vertical neighbours read the same columns.
 template <class T>
 template <class Body>
 void Product<T>::each_block(Workers& workers, std::int64_t columns, const Body& body) {
@@ -196,7 +197,7 @@ void Product<T>::one(Workers& workers, const Operands& all, const T* bias) {
   });
 }
 
-/// Sums over parts of the inner axis, added up in order: there are few blocks of results and much to add.
+/// Splits the inner axis, because there are few blocks of results and long sums; partial sums are added in order.
 template <class T>
 void Product<T>::in_parts(Workers& workers, const Operands& all, const T* bias) {
   const std::int64_t deep = round_up(ceil_div(all.inner, parts_), 16), size = rows_ * columns_;
@@ -223,7 +224,7 @@ void Product<T>::in_parts(Workers& workers, const Operands& all, const T* bias) 
   finish(all, 0, 0, bias);
 }
 
-/// The right operand's panels of a strip, for some of the inner axis.
+/// Packs the panels of a strip of the right operand, for a part of the inner axis.
 template <class T>
 void Product<T>::pack(Workers& workers, const Operands& slice, T* panels) const {
   workers.each(across(slice.columns), [&](std::int64_t index) {
@@ -232,7 +233,7 @@ void Product<T>::pack(Workers& workers, const Operands& slice, T* panels) const 
   });
 }
 
-/// The panels of all of it.
+/// Packs all panels of the right operand and keeps them.
 template <class T>
 void Product<T>::keep(Workers& workers, const Operands& all) {
   shared_.reserve(1, packed_columns(columns_, code_.width) * all.inner + code_.width);
@@ -249,7 +250,7 @@ void Product<T>::keep(Workers& workers, const Operands& all) {
   kept_from_ = all.b.at;
 }
 
-/// Panels of the right operand are packed once, by all, and then read by all.
+/// Packs the panels of the right operand once, by all threads, for all threads.
 template <class T>
 void Product<T>::packed(Workers& workers, const Operands& all, const T* bias) {
   if (!keeps_) shared_.reserve(1, packed_columns(std::min(strip_, columns_), code_.width) * std::min(kInnerBlock, all.inner));
@@ -286,7 +287,7 @@ void Product<T>::alone(const Operands& part) {
   }
 }
 
-/// A part on one thread: the right operand's panels packed, or read as they lie but for a narrow one at its edge.
+/// Computes a part on one thread. The right operand is packed, or read in place except for a narrow panel at its edge.
 template <class T>
 void Product<T>::tiles(const Operands& all, T* scratch) const {
   for (std::int64_t first = 0; first < all.columns; first += strip_) {
@@ -308,7 +309,7 @@ void Product<T>::tiles(const Operands& all, T* scratch) const {
   }
 }
 
-/// At most kInnerBlock of the inner axis.
+/// `all` has at most kInnerBlock elements along the inner axis.
 template <class T>
 void Product<T>::block(const Operands& all, const T* packed_b, bool add, T* scratch) const {
   const std::int64_t rows = pack_a_ ? kRowBlock : all.rows;
@@ -324,7 +325,7 @@ void Product<T>::block(const Operands& all, const T* packed_b, bool add, T* scra
   }
 }
 
-/// `row` and `column` are where the part begins.
+/// `row` and `column` are the origin of `part` in the product.
 template <class T>
 void Product<T>::finish(const Operands& part, std::int64_t row, std::int64_t column, const T* bias) const {
   const bool relu = plan_.epilogue == Epilogue::relu || plan_.epilogue == Epilogue::bias_relu;

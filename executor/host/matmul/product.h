@@ -1,6 +1,5 @@
-// Product: matrix products of one plan, on the code for this processor. Decides, from the shape alone, how operands are read, what is
-// packed and into which pieces the work is cut: so results are equal to the bit for every number of threads. Memory is taken at the first
-// run.
+// Product: matrix products of one plan, by the micro-kernels for this processor. The way operands are read, packing and division into
+// pieces depend on the shape alone, so results are bit for bit equal for every number of threads. Memory is allocated at the first run.
 #pragma once
 
 #include <memory>
@@ -16,20 +15,20 @@ namespace cleave::runtime::host {
 template <class T>
 class Product {
  public:
-  /// `keeps`: b is packed once, and again only where it lies elsewhere.
+  /// `keeps`: packed b is kept between runs, and packed again only if its address changes.
   explicit Product(const MatmulPlan& plan, bool keeps = false);
-  /// `bias`: where the plan has one.
+  /// `bias` is read only if the plan has one.
   void run(Workers& workers, const T* a, const T* b, T* c, const T* bias);
 
-  /// Whether it would be faster with b kept.
+  /// Whether keeping packed b would make runs faster.
   [[nodiscard]] bool would_keep() const;
 
  private:
-  /// How one product, or a part of one, is worked out.
+  /// The algorithm of one product or a part of one.
   enum class Method : std::uint8_t {
-    tiles,    ///< of the result, in registers
-    dots,     ///< few rows against many lines that have their inner axis side by side
-    combine,  ///< few rows, line by line of the right operand
+    tiles,    ///< register tiles of the result
+    dots,     ///< dot products: few rows against many lines that are contiguous along the inner axis
+    combine,  ///< linear combinations: few rows, line by line of the right operand
   };
   struct Operands {
     std::int64_t rows = 0, columns = 0, inner = 0;
@@ -42,7 +41,7 @@ class Product {
   void cut_tiles(std::int64_t elements);
   [[nodiscard]] std::int64_t across(std::int64_t columns) const;
   [[nodiscard]] Operands operands(std::int64_t index, const T* a, const T* b, T* c) const;
-  /// The part of `all` that begins at a row, a column and an index of the inner axis.
+  /// The part of `all` with so many rows and columns from `row` and `column` on; the inner axis stays whole.
   static Operands part(const Operands& all, std::int64_t row, std::int64_t rows, std::int64_t column, std::int64_t columns);
   [[nodiscard]] Operands block_of(const Operands& all, std::int64_t row, std::int64_t index) const;
   void one(Workers& workers, const Operands& all, const T* bias);
@@ -59,17 +58,17 @@ class Product {
 
   MatmulPlan plan_;
   const ProductCode<T>& code_;
-  std::int64_t matrices_ = 1, together_ = 1;  ///< how many there are, and how many one piece takes; 0: each is cut
-  bool swapped_ = false;                      ///< the transposed product is worked out
-  std::int64_t rows_ = 0, columns_ = 0;       ///< of one product, as worked out
+  std::int64_t matrices_ = 1, together_ = 1;  ///< number of products; products of one piece, or 0 if each product is divided
+  bool swapped_ = false;                      ///< the transposed product is computed
+  std::int64_t rows_ = 0, columns_ = 0;       ///< of one product, after swapping
   Method method_ = Method::tiles;
   bool pack_a_ = false, pack_b_ = false;
-  std::int64_t row_block_ = 1, column_block_ = 1;  ///< of a piece
+  std::int64_t row_block_ = 1, column_block_ = 1;  ///< rows and columns of one piece
   std::int64_t strip_ = 1;                         ///< columns whose panels are packed at a time
-  std::int64_t parts_ = 1;                         ///< of the inner axis, whose sums are added up at the end
+  std::int64_t parts_ = 1;                         ///< parts of the inner axis, whose sums are added at the end
   Scratch<T> scratch_, shared_;
   const bool keeps_;
-  const T* kept_from_ = nullptr;  ///< the b whose panels `shared_` has
+  const T* kept_from_ = nullptr;  ///< the b whose panels are in `shared_`
 };
 
 extern template class Product<float>;

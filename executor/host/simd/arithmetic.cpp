@@ -1,4 +1,4 @@
-// Loops of arithmetic and rounding for each instruction set: the compiler's, from the scalar expressions (plain_loops-inl.h).
+// Loops of arithmetic and rounding for each instruction set, vectorised by the compiler from the scalar expressions (plain_loops-inl.h).
 #ifdef CLEAVE_HAS_HIGHWAY
 #include "executor/host/simd/targets.h"
 #undef HWY_TARGET_INCLUDE

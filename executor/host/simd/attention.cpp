@@ -19,13 +19,13 @@ HWY_BEFORE_NAMESPACE();
 namespace cleave::runtime::host::HWY_NAMESPACE {
 namespace {
 
-/// A vector of what is added to scores, with zeros behind the last of `left`.
+/// Loads the addends of a vector of scores, with zeros after the last of `left`.
 template <class D, class T>
 HWY_INLINE hn::Vec<D> added_at(D d, const T* from, std::size_t left) {
   return left >= hn::Lanes(d) ? hn::LoadU(d, from) : load_part(d, from, left);
 }
 
-/// As many truths as a vector has lanes.
+/// Loads a mask for a vector of scores; lanes after the last of `left` are false.
 template <class D>
 HWY_INLINE hn::Mask<D> kept_at(D d, const bool* from, std::size_t left) {
   left = left < hn::Lanes(d) ? left : hn::Lanes(d);
@@ -94,7 +94,7 @@ HWY_AFTER_NAMESPACE();
 namespace cleave::runtime::host {
 namespace {
 
-/// For machines without vectors of ours.
+/// The portable loop, for machines without a level.
 template <class T>
 T weigh(const ScoreRow<T>& row, ScoreState<T>& state) {
   constexpr T kLowest = -std::numeric_limits<T>::infinity();

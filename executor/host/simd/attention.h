@@ -1,4 +1,5 @@
-// The softmax of attention, a row of scores at a time as keys come in: what each key weighs against the largest score so far.
+// The softmax of attention, computed incrementally over tiles of keys (online softmax): each key's weight relative to the largest score so
+// far.
 #pragma once
 
 #include <cstdint>
@@ -7,30 +8,30 @@
 
 namespace cleave::runtime::host {
 
-/// Scores of one query against neighbouring keys. They lie with room up to the next multiple of `kScorePad`, which is overwritten.
+/// Scores of one query against consecutive keys. The array has room up to the next multiple of `kScorePad`, which is overwritten.
 template <class T>
 struct ScoreRow {
   T* scores = nullptr;
-  std::int64_t seen = 0, count = 0;  ///< the first of `count` that the query sees
+  std::int64_t seen = 0, count = 0;  ///< the query attends to the first `seen` of `count` keys
   T scale = 1;
-  const T* added = nullptr;    ///< to each score, after the scale; null: nothing
-  const bool* kept = nullptr;  ///< which keys take part; null: all
+  const T* added = nullptr;    ///< added to each score after scaling; null: nothing
+  const bool* kept = nullptr;  ///< false: the key is masked out; null: none is
 };
 inline constexpr std::int64_t kScorePad = 16;
 
-/// What is known of a query's scores so far.
+/// The running state of one query's softmax.
 template <class T>
 struct ScoreState {
   T largest;
-  double sum = 0;  ///< of weights against `largest`
+  double sum = 0;  ///< of weights relative to `largest`
 };
 
-/// Makes weights of the scores, exp(score - largest), zeros of those not seen, and brings the state up to date. Gives the factor for what
-/// was weighted before.
+/// Replaces the scores by weights exp(score - largest), zero for keys that are not seen, and updates the state. Returns the factor by which
+/// earlier sums of weighted values must be rescaled.
 template <class T>
 using ScoreLoop = T (*)(const ScoreRow<T>& row, ScoreState<T>& state);
 
-/// The loop for this machine: float or double.
+/// The loop for this machine, for T = float or double.
 template <class T>
 ScoreLoop<T> score_loop();
 

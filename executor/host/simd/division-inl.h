@@ -1,5 +1,4 @@
-// Quotients rounded down and their remainders on vectors, to the bits of the scalar meaning (graph/ops/scalars.h). Compiled once for each
-// target.
+// Floor division and its remainder on vectors, bit for bit as the scalar reference (graph/ops/scalars.h). Compiled once for each target.
 #if defined(CLEAVE_SIMD_DIVISION_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef CLEAVE_SIMD_DIVISION_INL_H
 #undef CLEAVE_SIMD_DIVISION_INL_H
@@ -13,8 +12,8 @@
 HWY_BEFORE_NAMESPACE();
 namespace cleave::runtime::host::HWY_NAMESPACE {
 
-/// fmod of numbers whose quotient is so small that it is known to one: the rest of a fused multiply-add is then exact, and at most once the
-/// divisor too small.
+/// fmod for quotients so small that the rounded quotient is off by at most one: the remainder from a fused multiply-add is then exact, or
+/// negative, in which case one divisor is missing.
 template <class D, class V>
 HWY_INLINE V exact_rest(D d, V a, V b) {
   const V dividend = hn::Abs(a), divisor = hn::Abs(b), quotient = hn::Trunc(hn::Div(dividend, divisor));
@@ -27,7 +26,7 @@ HWY_INLINE auto quotient_is_small(D d, V a, V b) {
   using T = hn::TFromD<D>;
   return hn::Lt(hn::Abs(hn::Div(a, b)), hn::Set(d, kSingle<T> ? T(0x1p22) : T(0x1p51)));
 }
-/// Whether a rest has the other sign than the divisor.
+/// Whether the remainder's sign differs from the divisor's.
 template <class D, class V>
 HWY_INLINE auto signs_differ(D d, V rest, V b) {
   const V zero = hn::Zero(d);
@@ -64,7 +63,7 @@ struct QuotientOfFloats {
   }
 };
 
-/// Of integers that double holds: the quotient, rounded down, and what is left.
+/// The floor quotient and the remainder of integers that doubles represent exactly.
 template <class V>
 struct Divided {
   V quotient, rest;
@@ -76,7 +75,8 @@ HWY_INLINE Divided<V> divide_down(D d, V a, V b) {
   return {hn::IfThenElse(rounded_up, hn::Sub(quotient, hn::Set(d, 1.0)), quotient), hn::IfThenElse(rounded_up, hn::Add(rest, b), rest)};
 }
 
-/// Divisors 0 and -1 become 1, for which all is exact and no rest is left; what the quotients of those are is said afterwards.
+/// Replaces divisors 0 and -1 by 1, for which everything is exact and the remainder is 0; the quotients for 0 and -1 are selected
+/// afterwards.
 template <bool remainder>
 struct DivisionOfIntegers {
   template <class D, class V>
@@ -111,7 +111,7 @@ struct DivisionOfIntegers {
       if constexpr (remainder) return hn::Combine(d, hn::DemoteTo(dh, high.rest), hn::DemoteTo(dh, low.rest));
       return hn::Combine(d, hn::DemoteTo(dh, high.quotient), hn::DemoteTo(dh, low.quotient));
     } else {
-      // Adding the bits of 1.5 2^52 makes a double of a whole number, and the other way round.
+      // Adding the bits of 1.5 2^52 converts an integer to a double, and subtracting them converts back.
       const hn::RebindToFloat<D> dd;
       const V bits = hn::Set(d, 0x4338000000000000);
       const auto magic = hn::Set(dd, 0x1.8p52);

@@ -1,4 +1,4 @@
-// Loops of floor_divide and remainder over floating numbers and integers for each instruction set.
+// Loops of floor_divide and remainder over floating-point numbers and integers for each instruction set.
 #ifdef CLEAVE_HAS_HIGHWAY
 #include "executor/host/simd/targets.h"
 #undef HWY_TARGET_INCLUDE
@@ -23,7 +23,7 @@ namespace {
 #include "executor/host/plain_loops-inl.h"
 #include "executor/host/simd/function_loops-inl.h"
 
-/// Of u8, for the compiler to vectorise: what f32 makes of a quotient of bytes does not reach the next whole number by rounding.
+/// Division of u8, vectorised by the compiler: rounding in f32 never carries a quotient of bytes to the next integer.
 template <class Scalar>
 struct ByBytes {
   static constexpr int arity = 2;

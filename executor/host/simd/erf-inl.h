@@ -1,4 +1,4 @@
-// erf and gelu on vectors of f32 and f64, as the functions of math-inl.h. Compiled once for each target.
+// erf and gelu on vectors of f32 and f64, in the style of math-inl.h. Compiled once for each target.
 #if defined(CLEAVE_SIMD_ERF_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef CLEAVE_SIMD_ERF_INL_H
 #undef CLEAVE_SIMD_ERF_INL_H
@@ -12,8 +12,8 @@
 HWY_BEFORE_NAMESPACE();
 namespace cleave::runtime::host::HWY_NAMESPACE {
 
-/// The probability that a normal number is beyond m, from 0 to about 15 (f64: 39), times exp(m^2 / 2): what falls like 1 / (m + k), by a
-/// polynomial of (m - a) / (m + k), small where the probability changes most.
+/// The tail of the normal distribution beyond m, for m from 0 to about 15 (f64: 39), times exp(m^2 / 2). It falls like 1 / (m + k), so it
+/// is that times a polynomial of (m - a) / (m + k), which is small where the probability changes most.
 struct ScaledTail {
   template <class D, class V>
   static HWY_INLINE V of(D d, V m) {
@@ -35,23 +35,23 @@ struct ScaledTail {
   }
 };
 
-/// s = |x| times the probability that a normal number is beyond |x|; the result is x - s or -s. So small results keep their digits, which
-/// 1 + erf(x) would not leave them.
+/// With s = |x| times the normal tail beyond |x|, the result is x - s or -s. So small results keep their digits, which 1 + erf(x) would
+/// cancel.
 struct GeluFunction {
   template <class D, class V>
   static HWY_INLINE V of(D d, V x) {
     using T = hn::TFromD<D>;
     const V m = at_most(d, kSingle<T> ? T(14.5) : T(39), hn::Abs(x)), square = hn::Mul(m, m), minus_half = hn::Set(d, T(-0.5));
-    const V rest = hn::MulSub(m, m, square);  // what the square lost
+    const V rest = hn::MulSub(m, m, square);  // the rounding error of the square
     const V factor = hn::Mul(m, ScaledTail::of(d, m));
     auto by = reduce_by_ln2(d, hn::Mul(square, minus_half));
     by.r = hn::MulAdd(rest, minus_half, by.r);
     const V s = scale(d, hn::MulAdd(factor, small_expm1(d, by.r), factor), by.n, by.bits);
-    return hn::Sub(hn::IfThenElse(hn::Lt(x, hn::Zero(d)), hn::Mul(x, hn::Zero(d)), x), s);  // NaN at minus infinity, as the meaning
+    return hn::Sub(hn::IfThenElse(hn::Lt(x, hn::Zero(d)), hn::Mul(x, hn::Zero(d)), x), s);  // NaN at minus infinity, as in the reference
   }
 };
 
-/// Near zero an odd polynomial; beyond 15/16 one less what is left, f32: exp of a polynomial, f64: of the tail of a normal number.
+/// Near zero an odd polynomial; beyond 15/16, 1 minus the complement: in f32 exp of a polynomial, in f64 from the normal tail.
 struct ErfFunction {
   template <class D, class V>
   static HWY_INLINE V of(D d, V x) {

@@ -1,11 +1,12 @@
-// Loops of functions on vectors (math-inl.h and what stands beside it) over operands that lie side by side; others are gathered piece by
-// piece first. A function says what it takes; a vector in which it does not take an element is the scalar meaning's work. Included inside
-// the anonymous namespace of an instruction set, so it includes nothing: whoever does has read math-inl.h and graph/ops/elementwise.h.
+// Loops of vector functions (math-inl.h and the headers beside it) over contiguous operands; others are gathered piece by piece first. A
+// function's `takes` says which arguments it supports; a vector with an unsupported argument is computed by the scalar reference. Included
+// inside the anonymous namespace of an instruction set, so it includes nothing: the including file has included math-inl.h and
+// graph/ops/elementwise.h.
 
 template <class T>
 inline constexpr std::size_t kPiece = 512 / sizeof(T) * 4;  ///< elements that are gathered at once
 
-/// `count` elements side by side: where they lie, or gathered.
+/// `count` contiguous elements: in place if step is 1, else gathered.
 template <class T>
 const T* side_by_side(const std::byte* from, std::int64_t step, std::int64_t begin, std::size_t count, T* gathered) {
   const T* elements = reinterpret_cast<const T*>(from) + begin * step;
@@ -23,8 +24,8 @@ HWY_INLINE bool takes_all(D d, V... v) {
   }
 }
 
-/// Side by side. Where the function does not take an argument, all of that vector are the scalar's work. Past the caches: to a place at a
-/// multiple of a vector.
+/// Contiguous operands. A vector with an unsupported argument is computed by the scalar reference. `past_cache`: non-temporal stores to
+/// results aligned to a vector.
 template <class F, class Scalar, bool past_cache, class T>
 void unary(const T* in, T* out, std::size_t count) {
   const hn::ScalableTag<T> d;

@@ -1,9 +1,9 @@
-// Reducers of f16 and bf16 from those of f32, whose states they share: elements become f32 piece by piece. Included behind the latter,
-// inside the namespace of an instruction set, so it includes nothing: whoever does has read halves-inl.h.
+// Reducers of f16 and bf16, made from those of f32, whose states they share: elements are widened to f32 piece by piece. Included after
+// those, inside the namespace of an instruction set, so it includes nothing: the including file has included halves-inl.h.
 
 template <class H, const Reducer& single>
 struct HalfReducer {
-  /// Several short rows at once, or a long one block by block.
+  /// Takes several short rows at once, or a long one block by block.
   static void take_lines(const std::byte* in, std::int64_t rows, std::int64_t count, std::byte* states) {
     alignas(64) float wide[Reducer::kBlock];
     const auto* from = reinterpret_cast<const H*>(in);
@@ -17,7 +17,7 @@ struct HalfReducer {
       }
     }
   }
-  /// Some rows of some columns at once, so that states are read and written seldom.
+  /// Takes a block of rows and columns at a time, so that states are loaded and stored seldom.
   static void take_rows(const std::byte* in, std::int64_t rows, std::int64_t width, std::int64_t stride, std::byte* states) {
     constexpr std::int64_t kRows = 8, kWidth = 512;
     alignas(64) float wide[kRows * kWidth];

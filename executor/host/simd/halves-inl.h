@@ -1,5 +1,5 @@
-// f16 and bf16 to f32 and back by vectors, to the bits of Half and BFloat16 (graph/array/tensor_type.h): to nearest even, NaN stay NaN with
-// their sign and leading bits. What computes with such elements does so in f32, piece by piece. Compiled once for each target.
+// Conversions of f16 and bf16 to f32 and back by vectors, bit for bit as Half and BFloat16 (graph/array/tensor_type.h): round to nearest
+// even; NaNs keep their sign and leading bits. Code that computes with such elements converts pieces to f32. Compiled once for each target.
 #if defined(CLEAVE_SIMD_HALVES_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef CLEAVE_SIMD_HALVES_INL_H
 #undef CLEAVE_SIMD_HALVES_INL_H

@@ -1,5 +1,5 @@
-// Loops of element-wise ops over f16 and bf16 for each instruction set: pieces become f32, the op's loop for f32 runs over them, and the
-// results are rounded back, which is what the scalar meaning does one by one.
+// Loops of element-wise ops over f16 and bf16 for each instruction set: pieces are widened to f32, the op's loop for f32 runs on them, and
+// the results are rounded back, as the scalar reference does element by element.
 #ifdef CLEAVE_HAS_HIGHWAY
 #include "executor/host/simd/targets.h"
 #undef HWY_TARGET_INCLUDE
@@ -39,9 +39,9 @@ RowLoop single_loop() {
 }
 
 constexpr std::int64_t kPiece = 1024;         ///< so that all operands of a piece stay in the first-level cache
-constexpr std::int64_t kApart = kPiece + 64;  ///< no power of two, or what is read would wait for what is written as far on
+constexpr std::int64_t kApart = kPiece + 64;  ///< not a power of two, to avoid 4K aliasing between loads and stores
 
-/// `count` elements as f32, side by side; of an operand that stays where it is, the one.
+/// Widens `count` elements to contiguous f32; of an operand with step 0, only the one.
 template <class H>
 void gather(const H* from, std::int64_t step, std::int64_t count, float* to) {
   if (step == 0) {

@@ -1,5 +1,5 @@
-// What is made of the logarithms of math-inl.h: log10, asinh, acosh, atanh, logaddexp; and hypot. Like them, straight from argument to
-// result; what a function does not take, the scalar meaning does. Compiled once for each target.
+// Functions derived from the logarithms of math-inl.h: log10, asinh, acosh, atanh, logaddexp; and hypot. Like those, without tables and
+// branches; unsupported arguments are computed by the scalar reference. Compiled once for each target.
 #if defined(CLEAVE_SIMD_LOGARITHMS_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef CLEAVE_SIMD_LOGARITHMS_INL_H
 #undef CLEAVE_SIMD_LOGARITHMS_INL_H
@@ -13,7 +13,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace cleave::runtime::host::HWY_NAMESPACE {
 
-/// e log10(2) + log(1 + f) / ln 10. The high part of log10(2) has so few digits that its product with e is exact.
+/// e log10(2) + log(1 + f) / ln 10. The high part of log10(2) has so few bits that its product with e is exact.
 struct Log10Function {
   template <class D, class V>
   static HWY_INLINE V of(D d, V x) {
@@ -33,11 +33,11 @@ struct Log10Function {
   }
 };
 
-/// Beyond which a square would overflow.
+/// The bound beyond which a square would overflow.
 template <class T>
 inline constexpr T kMostSquared = kSingle<T> ? T(0x1p60) : T(0x1p500);
 
-/// log1p(a + a^2 / (1 + sqrt(1 + a^2))) of a = |x|.
+/// log1p(a + a^2 / (1 + sqrt(1 + a^2))) for a = |x|.
 struct AsinhFunction {
   template <class D, class V>
   static HWY_INLINE V of(D d, V x) {
@@ -51,7 +51,7 @@ struct AsinhFunction {
   }
 };
 
-/// log1p(t + sqrt(t (t + 2))) of t = x - 1.
+/// log1p(t + sqrt(t (t + 2))) for t = x - 1.
 struct AcoshFunction {
   template <class D, class V>
   static HWY_INLINE V of(D d, V x) {
@@ -66,7 +66,7 @@ struct AcoshFunction {
   }
 };
 
-/// log1p(2a / (1 - a)) / 2 of a = |x|.
+/// log1p(2a / (1 - a)) / 2 for a = |x|.
 struct AtanhFunction {
   template <class D, class V>
   static HWY_INLINE V of(D d, V x) {
@@ -77,7 +77,7 @@ struct AtanhFunction {
   }
 };
 
-/// Takes numbers whose larger square neither overflows nor vanishes, and pairs of zeros.
+/// Supports numbers whose larger square neither overflows nor underflows, and pairs of zeros.
 struct HypotFunction {
   template <class D, class V>
   static HWY_INLINE V of(D, V x, V y) {
@@ -92,7 +92,7 @@ struct HypotFunction {
   }
 };
 
-/// The larger and log1p of exp of minus how far they lie apart.
+/// max(x, y) + log1p(exp(-|x - y|)).
 struct LogAddExpFunction {
   template <class D, class V>
   static HWY_INLINE V of(D d, V x, V y) {

@@ -1,5 +1,5 @@
-// The doors of this room: the loops of element-wise ops by level, one function a file. Null: that level has none, and the compiler's loop
-// for any machine (executor/host/elementwise.cpp) is as good or all there is. Calls are those of RowLoop (rows.h).
+// The entry points of this room: loops of element-wise ops by level, one function for each file. Null: the level has no loop for the op,
+// and the compiler's loop for the baseline (executor/host/elementwise.cpp) is as good or the only one. Calls follow RowLoop (rows.h).
 #pragma once
 
 #include <string_view>
@@ -10,20 +10,21 @@
 namespace cleave::runtime::host {
 
 RowLoop math_loop(Level level, std::string_view op, DType operand);
-/// The same, of functions of one operand, writing past the caches (executor/host/past_cache.h) where results lie at multiples of a vector.
+/// Like math_loop for functions of one operand, but with non-temporal stores (executor/host/past_cache.h); results must be aligned to a
+/// vector.
 RowLoop math_loop_past_cache(Level level, std::string_view op, DType operand);
 RowLoop arithmetic_loop(Level level, std::string_view op, DType operand);
 RowLoop comparison_loop(Level level, std::string_view op, DType operand);
-/// Of floor_divide and remainder.
+/// For floor_divide and remainder.
 RowLoop division_loop(Level level, std::string_view op, DType operand);
-/// Of f16 and bf16 alone, every op.
+/// For f16 and bf16 only; all ops.
 RowLoop half_loop(Level level, std::string_view op, DType operand);
 
-/// Of `where` and `astype`, by the types that count there.
+/// For `where` (by the type of its choices) and `astype`.
 RowLoop choosing_loop(Level level, DType choice);
 RowLoop converting_loop(Level level, DType from, DType to);
 
-/// The level's loop for an op of the other families.
+/// The level's loop for an op of any of the other families.
 RowLoop simd_loop(Level level, std::string_view op, DType operand);
 
 }  // namespace cleave::runtime::host

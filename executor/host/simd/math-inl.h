@@ -1,7 +1,6 @@
-// The functions of math on vectors of f32 and f64: one each, straight from argument to result, no table and no branch. Coefficients are
-// minimax fits (exchange algorithm), rounded one after another where that pays. Special values are those of the C library; how far results
-// are from the exact ones is measured by tests/executor/host/math_test.cpp; tools/bench/ulp.cpp has the bounds. Compiled once for each
-// target.
+// Mathematical functions on vectors of f32 and f64, each computed directly from its argument without tables and branches. Coefficients are
+// minimax fits (exchange algorithm), rounded one after another where that improves them. Special values are those of the C library.
+// tests/executor/host/math_test.cpp measures errors in ULP; tools/bench/ulp.cpp has the bounds. Compiled once for each target.
 #if defined(CLEAVE_SIMD_MATH_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef CLEAVE_SIMD_MATH_INL_H
 #undef CLEAVE_SIMD_MATH_INL_H
@@ -30,13 +29,13 @@ template <class T>
 inline constexpr T kInfinity = std::numeric_limits<T>::infinity();
 template <class T>
 inline constexpr T kNaN = std::numeric_limits<T>::quiet_NaN();
-/// The integer whose bits are those of 1.0.
+/// The bits of 1.0 as an integer.
 template <class T>
 inline constexpr auto kOneBits = std::conditional_t<kSingle<T>, std::int32_t, std::int64_t>(std::numeric_limits<T>::max_exponent - 1)
                                  << kMantissa<T>;
 
-/// A vector's worth of the last elements, and the filling behind them. By masks where these keep to the elements, or else by way of an
-/// array.
+/// Loads the last `count` elements, fewer than a vector, and fills the other lanes. By a masked load if it does not fault beyond the
+/// elements, else through an array.
 template <class D, class T>
 HWY_INLINE hn::Vec<D> load_part(D d, const T* from, std::size_t count, T filling = T(0)) {
 #if HWY_MEM_OPS_MIGHT_FAULT
@@ -70,18 +69,18 @@ HWY_INLINE V polynomial(D d, V x, hn::TFromD<D> first, More... more) {
   return hn::MulAdd(polynomial(d, x, more...), x, hn::Set(d, first));
 }
 
-/// x = n ln 2 + r with n whole and |r| at most ln 2 / 2.
+/// x = n ln 2 + r with integer n and |r| at most ln 2 / 2.
 template <class V, class VI>
 struct Reduced {
   V r, n;
-  VI bits;  ///< of n + magic: its low bits are n
+  VI bits;  ///< the bits of n + magic, whose low bits are n
 };
 
 template <class D, class V>
 HWY_INLINE auto reduce_by_ln2(D d, V x) {
   using T = hn::TFromD<D>;
   const Bits<D> di;
-  constexpr T magic = kSingle<T> ? T(0x1.8p23) : T(0x1.8p52);  // adding it rounds to a whole number, which its low bits then are
+  constexpr T magic = kSingle<T> ? T(0x1.8p23) : T(0x1.8p52);  // adding it rounds to an integer, which is then in the low bits
   constexpr T high = kSingle<T> ? T(0x1.62e43p-1) : T(0x1.62e42fefa39efp-1),
               low = kSingle<T> ? T(-0x1.05c61p-29) : T(0x1.abc9e3b39803fp-56);
   const V shifted = hn::MulAdd(x, hn::Set(d, T(0x1.71547652b82fep+0)), hn::Set(d, magic));
@@ -104,7 +103,7 @@ HWY_INLINE V small_expm1(D d, V r) {
   return hn::MulAdd(hn::Mul(r, r), tail, r);
 }
 
-/// 2^n where that is a normal number, from the bits of the reduction, with `less` taken from n.
+/// 2^(n - less) from the bits of the reduction, if it is a normal number.
 template <int less = 0, class D, class VI>
 HWY_INLINE auto power_of_two(D d, VI bits) {
   using T = hn::TFromD<D>;
@@ -112,7 +111,7 @@ HWY_INLINE auto power_of_two(D d, VI bits) {
   return hn::BitCast(d, hn::Add(hn::ShiftLeft<kMantissa<T>>(bits), hn::Set(di, kOneBits<T> - (hn::TFromD<Bits<D>>(less) << kMantissa<T>))));
 }
 
-/// x 2^n, rounded once, for every n that a reduction of a clamped argument gives.
+/// x 2^n, rounded once, for every n that results from reducing a clamped argument.
 template <class D, class V, class VI>
 HWY_INLINE V scale(D d, V x, V n, VI bits) {
 #if HWY_TARGET == HWY_AVX3
@@ -128,7 +127,8 @@ HWY_INLINE V scale(D d, V x, V n, VI bits) {
   using T = hn::TFromD<D>;
   const Bits<D> di;
   (void)n;
-  // In two steps, the first of which is exact: the bits of the reduction are n + magic, and half of n is enough for both.
+  // Two multiplications, the first of which is exact: n is extracted from the bits (n + magic), and each half of n is within the exponent
+  // range.
   const VI whole = hn::Sub(bits, hn::Set(di, kSingle<T> ? hn::TFromD<Bits<D>>(0x4B400000) : hn::TFromD<Bits<D>>(0x4338000000000000)));
   const VI half = hn::ShiftRight<1>(whole);
   return hn::Mul(hn::Mul(x, power_of_two(d, half)), power_of_two(d, hn::Sub(whole, half)));
@@ -140,7 +140,7 @@ inline constexpr T kExpHigh = kSingle<T> ? T(89) : T(710);
 template <class T>
 inline constexpr T kExpLow = kSingle<T> ? T(-104) : T(-746);
 
-/// What passes NaN as the second operand: the limit where x is beyond it, else x.
+/// Clamps x to a limit (also `at_least`). A NaN passes, because Min and Max return their second operand for it.
 template <class D, class V>
 HWY_INLINE V at_most(D d, hn::TFromD<D> limit, V x) {
   return hn::Min(hn::Set(d, limit), x);
@@ -165,7 +165,7 @@ struct ExpFunction {
   }
 };
 
-/// expm1 of an x that is neither so low that the result is -1 nor beyond the bound of exp: half of it, so that it does not overflow early.
+/// expm1(x) / 2, so that it does not overflow early. x must be above the range where expm1 rounds to -1, and at most the bound of exp.
 template <class D, class V>
 HWY_INLINE V half_expm1(D d, V x) {
   using T = hn::TFromD<D>;
@@ -183,7 +183,7 @@ struct Expm1Function {
   }
 };
 
-/// From m = expm1(2|x|): m / (m + 2).
+/// m / (m + 2) with m = expm1(2|x|).
 struct TanhFunction {
   template <class D, class V>
   static HWY_INLINE V of(D d, V x) {
@@ -194,7 +194,7 @@ struct TanhFunction {
   }
 };
 
-/// Half of exp of an x from 0 to `kMostHyperbolic`, which does not overflow where twice as much would.
+/// exp(x) / 2 for x from 0 to `kMostHyperbolic`; does not overflow where exp(x) would.
 template <class T>
 inline constexpr T kMostHyperbolic = kSingle<T> ? T(89) : T(710);
 template <class D, class V>
@@ -204,7 +204,7 @@ HWY_INLINE V half_exp(D d, V x) {
   return hn::MulAdd(small_expm1(d, by.r), power, power);
 }
 
-/// From h = expm1(|x|) / 2: h + h / (2h + 1).
+/// h + h / (2h + 1) with h = expm1(|x|) / 2.
 struct SinhFunction {
   template <class D, class V>
   static HWY_INLINE V of(D d, V x) {
@@ -217,7 +217,7 @@ struct SinhFunction {
   }
 };
 
-/// From h = exp(|x|) / 2: h + 1 / 4h.
+/// h + 1 / 4h with h = exp(|x|) / 2.
 struct CoshFunction {
   template <class D, class V>
   static HWY_INLINE V of(D d, V x) {
@@ -277,7 +277,7 @@ HWY_INLINE V log_tail(D d, V f) {
   }
 }
 
-/// What a logarithm gives where its argument is not positive and finite.
+/// Selects a logarithm's results for arguments that are not positive and finite; `zero_at` is the argument whose logarithm is -infinity.
 template <class D, class V>
 HWY_INLINE V log_special(D d, V x, V zero_at, V result) {
   using T = hn::TFromD<D>;
@@ -286,16 +286,16 @@ HWY_INLINE V log_special(D d, V x, V zero_at, V result) {
   return hn::IfThenElse(hn::Eq(x, zero_at), hn::Set(d, -kInfinity<T>), result);
 }
 
-/// e ln 2 + f + tail + more
+/// e ln 2 + f + tail
 template <class D, class V>
 HWY_INLINE V log_sum(D d, V e, V f, V tail) {
   using T = hn::TFromD<D>;
-  // The high part has so few digits that its product with e is exact.
+  // The high part has so few bits that its product with e is exact.
   constexpr T high = kSingle<T> ? T(0x1.62e4p-1) : T(0x1.62e42feep-1), low = kSingle<T> ? T(0x1.7f7d1cp-20) : T(0x1.a39ef35793c76p-33);
   return hn::MulAdd(e, hn::Set(d, high), hn::Add(f, hn::MulAdd(e, hn::Set(d, low), tail)));
 }
 
-/// Split of any positive number, however small.
+/// `split` for any positive number, subnormal ones included.
 template <class D, class V>
 HWY_INLINE Split<V> split_any(D d, V x) {
   using T = hn::TFromD<D>;
@@ -324,7 +324,7 @@ struct Log2Function {
     const V tail = hn::MulAdd(at.f, hn::Set(d, low), hn::Mul(log_tail(d, at.f), hn::Set(d, high)));
     const V product = hn::Mul(at.f, hn::Set(d, high));
     const V error = hn::MulSub(at.f, hn::Set(d, high), product);
-    // e + product, the larger of which is e unless that is zero: what the sum loses goes to the tail.
+    // e + product: |e| is the larger unless e is zero, so the sum's rounding error is exact, and is added to the tail.
     const V sum = hn::Add(at.e, product), lost = hn::Sub(product, hn::Sub(sum, at.e));
     return log_special(d, x, hn::Zero(d), hn::Add(sum, hn::Add(tail, hn::Add(error, lost))));
   }
@@ -338,7 +338,7 @@ struct Log1pFunction {
     const Split<V> at = split(d, u);
     const auto near = hn::Eq(at.e, hn::Zero(d));
     const V f = hn::IfThenElse(near, x, at.f);
-    // What u lost of x: of the smaller of both, so that it is exact.
+    // The rounding error of u, computed from the smaller of 1 and x, which makes it exact.
     const V larger = hn::Max(one, x), smaller = hn::Min(one, x);
     const V lost = hn::Div(hn::Sub(smaller, hn::Sub(u, larger)), u);
     const V tail = hn::Add(log_tail(d, f), hn::IfThenZeroElse(near, lost));

@@ -1,4 +1,4 @@
-// Loops of the functions of math over f32 and f64. Operands that do not lie side by side are gathered piece by piece first.
+// Loops of the functions of math-inl.h over f32 and f64. Operands that are not contiguous are gathered piece by piece first.
 #ifdef CLEAVE_HAS_HIGHWAY
 #include "executor/host/simd/targets.h"
 #undef HWY_TARGET_INCLUDE

@@ -1,5 +1,5 @@
-// A table of ops and their loops of plain_loops-inl.h by element type. Included inside a namespace, once for each instruction set, after
-// those loops; includes nothing.
+// Selects the loops of plain_loops-inl.h by op and element type. Included inside a namespace, once for each instruction set, after those
+// loops; includes nothing.
 
 template <class Op>
 RowLoop loop_on(DType operand) {

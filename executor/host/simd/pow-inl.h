@@ -1,4 +1,4 @@
-// pow on vectors of f32 and f64, as the functions of math-inl.h. Compiled once for each target.
+// pow on vectors of f32 and f64, in the style of math-inl.h. Compiled once for each target.
 #if defined(CLEAVE_SIMD_POW_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef CLEAVE_SIMD_POW_INL_H
 #undef CLEAVE_SIMD_POW_INL_H
@@ -12,8 +12,8 @@
 HWY_BEFORE_NAMESPACE();
 namespace cleave::runtime::host::HWY_NAMESPACE {
 
-/// 2^(b log2 a): f32 in double, so that the result is nearly the nearest; f64 with the logarithm and its product with b in two doubles
-/// each. Takes all finite a but zero, and finite b (f64: up to 2^70).
+/// 2^(b log2 a): f32 in double, so that the result is almost always correctly rounded; f64 with the logarithm and its product with b in
+/// double-double arithmetic. Supports finite a except zero, and finite b (f64: up to 2^70).
 struct PowFunction {
   template <class D, class V>
   static HWY_INLINE V of(D d, V a, V b) {
@@ -24,7 +24,7 @@ struct PowFunction {
     } else {
       result = in_two_doubles(d, hn::Abs(a), b);
     }
-    // A negative base has a power only where the exponent is whole, and a negative one where it is odd.
+    // For a negative base, the result is NaN unless the exponent is an integer, and negative if it is odd.
     const auto negative = hn::Lt(a, hn::Zero(d));
     const V half = hn::Mul(b, hn::Set(d, T(0.5)));
     const auto whole = hn::Eq(hn::Round(b), b), odd = hn::Ne(hn::Round(half), half);
@@ -64,13 +64,13 @@ struct PowFunction {
     return hn::Combine(d, hn::DemoteTo(dh, high), hn::DemoteTo(dh, low));
   }
 
-  /// What a and b add up to beyond their rounded sum, for |a| not smaller than |b| or zero.
+  /// The rounding error of a + b, for |a| >= |b| or a = 0.
   template <class V>
   static HWY_INLINE V lost(V a, V b, V sum) {
     return hn::Add(hn::Sub(a, sum), b);
   }
 
-  /// With s = f / (f + 2) in two parts, log2(1 + f) = s (c0 + c1 s^2 + s^4 Q(s^2)), of which c0 and c1 s^2 are in two parts.
+  /// With s = f / (f + 2) as a double-double, log2(1 + f) = s (c0 + c1 s^2 + s^4 Q(s^2)), where c0 and c1 s^2 are double-doubles.
   template <class D, class V>
   static HWY_INLINE V in_two_doubles(D d, V a, V b) {
     const auto of = [&](double x) HWY_ATTR { return hn::Set(d, x); };

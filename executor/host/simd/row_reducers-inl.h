@@ -1,9 +1,9 @@
-// A row of f32 or f64 taken in by vectors that stay in registers, where the loops of reducers-inl.h leave the compiler to choose. Included
-// behind those, inside the namespace of an instruction set, so it includes nothing: whoever does has read Highway.
+// Row reductions of f32 and f64 with explicit vectors in registers, where reducers-inl.h leaves vectorisation to the compiler. Included
+// after it, inside the namespace of an instruction set, so it includes nothing: the including file has included Highway.
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// In four vectors of doubles, which become one pair by pair.
+/// Sums in four vectors of doubles, which are then added pairwise.
 template <class T>
 HWY_INLINE double sum_of(const T* in, std::int64_t count) {
   const hn::ScalableTag<double> d;
@@ -37,7 +37,7 @@ void sum_lines(const std::byte* bytes, std::int64_t rows, std::int64_t count, st
   for (std::int64_t row = 0; row < rows; ++row, in += count) sums[row] += sum_of(in, count);
 }
 
-/// Eight rows at once, so that sums are read and written seldom.
+/// Takes eight rows at once, so that sums are loaded and stored seldom.
 template <class T>
 void sum_rows(const std::byte* bytes, std::int64_t rows, std::int64_t width, std::int64_t stride, std::byte* states) {
   constexpr std::int64_t kRows = 8;
@@ -69,7 +69,7 @@ void sum_rows(const std::byte* bytes, std::int64_t rows, std::int64_t width, std
   ReducerOf<SumOfElements<T>, T>::take_rows(reinterpret_cast<const std::byte*>(in + row * stride), rows - row, width, stride, states);
 }
 
-/// The extreme number of a row, or a NaN where there is one.
+/// The extreme of a row, or NaN if there is one.
 template <class T, bool largest>
 HWY_INLINE T extreme_of(const T* in, std::int64_t count) {
   using Of = ExtremeElement<T, largest>;
@@ -81,7 +81,7 @@ HWY_INLINE T extreme_of(const T* in, std::int64_t count) {
     for (std::int64_t i = 0; i < count; ++i) best = Of::join(best, in[i]);
     return best;
   }
-  // The last vector may take elements a second time: that changes no extreme.
+  // The last vector may overlap the one before, which does not change an extreme.
   auto a = hn::LoadU(d, in + count - lanes), b = a;
   auto wrong = hn::IsNaN(a);
   for (std::int64_t i = 0; i + lanes < count; i += 2 * lanes) {
@@ -105,7 +105,7 @@ void extreme_lines(const std::byte* bytes, std::int64_t rows, std::int64_t count
 
 constexpr std::int64_t kLeastLine = 16;  ///< measured with AVX2 and AVX-512
 
-/// Where `sought` is first; it is there.
+/// The first position of `sought`, which must be present.
 template <class T>
 HWY_INLINE std::int64_t first_place(const T* in, std::int64_t count, T sought) {
   const hn::ScalableTag<T> d;
@@ -121,7 +121,7 @@ HWY_INLINE std::int64_t first_place(const T* in, std::int64_t count, T sought) {
   return i;
 }
 
-/// The same without a branch on where it is, in a row of a vector to 64 elements.
+/// Like first_place without data-dependent branches, for rows from one vector to 64 elements.
 template <class T>
 HWY_INLINE std::int64_t place_by_bits(const T* in, std::int64_t count, T sought) {
   const hn::ScalableTag<T> d;
@@ -139,7 +139,7 @@ HWY_INLINE std::int64_t place_by_bits(const T* in, std::int64_t count, T sought)
   return std::countr_zero(found);
 }
 
-/// Block by block: its extreme, and only where that beats what was found, where it is.
+/// Goes block by block: computes the block's extreme, and searches its position only if it beats the best so far.
 template <class T, bool largest>
 HWY_INLINE std::int64_t place_in(const T* in, std::int64_t count) {
   constexpr std::int64_t kBlock = 1024;

@@ -1,5 +1,5 @@
-// A vector of running sums in as many steps as its lanes have bits: each adds what lies 1, 2, 4 … lanes before. From vector to vector goes
-// the sum of all before, which waits for one addition only.
+// A prefix sum within a vector in log2(lanes) steps, each of which adds the lanes 1, 2, 4, ... before. Between vectors only the total is
+// carried, a dependency of one addition.
 #include "executor/host/simd/scan.h"
 
 #ifdef CLEAVE_HAS_HIGHWAY
@@ -17,7 +17,7 @@ namespace cleave::runtime::host::HWY_NAMESPACE {
 namespace {
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// Lane i takes lane i - step; for lanes below, nothing.
+/// Shifts lanes up: lane i gets lane i - step; lower lanes become zero.
 template <int step, class D, class V>
 HWY_INLINE V from_before(D d, V x) {
   HWY_ALIGN std::int64_t places[HWY_MAX_BYTES / sizeof(std::int64_t)];

@@ -1,4 +1,4 @@
-// Running sums of f32 and f64 by vectors, in double.
+// Running sums of f32 and f64 by vectors, accumulated in double.
 #pragma once
 
 #include <cstddef>
@@ -9,10 +9,10 @@
 
 namespace cleave::runtime::host {
 
-/// Fills `count` neighbouring results, each the sum of `base` and the elements up to its own.
+/// Fills `count` contiguous results, each with the sum of `base` and the elements up to its own.
 using RunningSums = void (*)(const std::byte* in, std::byte* out, std::int64_t count, double base);
 
-/// Null: the level has none for these elements.
+/// The loop for these elements; null: the level has none.
 RunningSums running_sums(Level level, DType element);
 
 }  // namespace cleave::runtime::host

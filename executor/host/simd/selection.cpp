@@ -1,4 +1,4 @@
-// Loops of where and astype for each instruction set: those of selection-inl.h.
+// Loops of where and astype for each instruction set, from selection-inl.h.
 #ifdef CLEAVE_HAS_HIGHWAY
 #include "executor/host/simd/targets.h"
 #undef HWY_TARGET_INCLUDE
@@ -30,7 +30,7 @@ RowLoop find_choosing(DType choice) {
   }
 }
 
-/// From or to f16 and bf16: through f32, as the conversion of one element goes.
+/// Converts from or to f16 and bf16 by way of f32, as the scalar conversion does.
 template <class From, class To>
 void convert_by_single(const std::byte* const* operands, const std::int64_t* steps, std::byte* results, std::int64_t count) {
   constexpr std::int64_t kPiece = 1024;

@@ -19,13 +19,13 @@ HWY_BEFORE_NAMESPACE();
 namespace cleave::runtime::host::HWY_NAMESPACE {
 namespace {
 
-/// exp(x) of an x that is not above zero.
+/// exp(x) for x not above zero.
 template <class D, class V>
 HWY_INLINE V falling_exp(D d, V x) {
   return bounded_exp(d, at_least(d, kExpLow<hn::TFromD<D>>, x));
 }
 
-/// Elements as numbers to compute with: f16 and bf16 as f32.
+/// The type of computation: f32 for f16 and bf16.
 template <class E>
 using Number = std::conditional_t<halves::is_half<E>, float, E>;
 
@@ -61,7 +61,7 @@ HWY_INLINE void store_elements(D d, hn::Vec<D> v, E* to, std::size_t count) {
   }
 }
 
-/// Adds a vector to as many sums in double.
+/// Adds a vector to the same number of sums in double.
 template <class D>
 HWY_INLINE void add_to(D d, hn::Vec<D> x, double* sums) {
   const hn::Repartition<double, D> dd;
@@ -75,7 +75,7 @@ HWY_INLINE void add_to(D d, hn::Vec<D> x, double* sums) {
   }
   (void)d;
 }
-/// Where the part that begins at `begin` ends, before which nobody looks whether the work is still wanted: a multiple of all lanes further.
+/// The end of the part that starts at `begin`; the stop sign is polled between parts. Parts are multiples of a vector.
 HWY_INLINE std::size_t part_end(std::size_t begin, std::size_t count) {
   constexpr std::size_t kPart = 1 << 16;
   return std::min(count, begin + kPart);
@@ -98,11 +98,12 @@ HWY_INLINE Number<E> largest_of(D d, const E* in, std::size_t count) {
   return hn::GetLane(hn::MaxOfLanes(d, hn::Max(a, b)));
 }
 
-/// Exponentials wait in the results until their sum is known, but not where those have fewer digits: there they are taken again.
+/// Whether the last pass computes exponentials anew. Otherwise they are stored in the results until their sum is known, for which f16 and
+/// bf16 have too few digits.
 template <bool logarithm, class E>
 inline constexpr bool kReadsAgain = logarithm || halves::is_half<E>;
 
-/// What becomes of an element, or of its exponential, in the end.
+/// The result for an element, or for its stored exponential.
 template <bool logarithm, class E, class D, class V>
 HWY_INLINE V finished(D d, V x, V largest, V by) {
   if constexpr (logarithm) return hn::Sub(hn::Sub(x, largest), by);
@@ -119,7 +120,7 @@ void row(const std::byte* bytes, std::byte* results, std::int64_t size) {
   const std::size_t lanes = hn::Lanes(d), count = static_cast<std::size_t>(size), whole = count / lanes * lanes, rest = count - whole;
   const auto largest = hn::Set(d, largest_of(d, in, count));
   const hn::Repartition<double, decltype(d)> dd;
-  auto sums = hn::Zero(dd), more = hn::Zero(dd);  // two, or one waits on the other
+  auto sums = hn::Zero(dd), more = hn::Zero(dd);  // two, to break the dependency chain
   const auto add = [&](auto e) HWY_ATTR {
     if constexpr (kSingle<T>) {
       const hn::Half<decltype(d)> dh;
@@ -153,7 +154,7 @@ void row(const std::byte* bytes, std::byte* results, std::int64_t size) {
   if (rest > 0) store_elements(d, finished<logarithm, E>(d, load_elements(d, from + whole, rest), largest, by), out + whole, rest);
 }
 
-/// A row of a panel, which is as wide as vectors: columns behind its end are copies of nothing and are not written.
+/// Calls `f` on the vectors of a panel's row; lanes after its end are computed but not stored.
 template <class E, class F>
 HWY_INLINE void each_vector(const E* in, E* out, std::size_t width, const F& f) {
   const hn::ScalableTag<Number<E>> d;

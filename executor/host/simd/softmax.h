@@ -1,4 +1,4 @@
-// Softmax of floating numbers by vectors: exponentials in the elements' type (f16 and bf16: in f32), their sum in double.
+// Softmax of floating-point numbers by vectors: exponentials in the elements' type (f16 and bf16: in f32), their sum in double.
 #pragma once
 
 #include <cstdint>
@@ -9,14 +9,14 @@
 namespace cleave::runtime::host {
 
 struct SoftmaxLoops {
-  /// Over `count` neighbouring elements, at least one.
+  /// Softmax over `count` contiguous elements, at least one.
   void (*row)(const std::byte* in, std::byte* out, std::int64_t count) = nullptr;
-  /// Over `count` rows, `stride` elements apart, for each of `width` columns, at most `kMostWidth`.
+  /// Softmax over `count` rows, `stride` elements apart, for each of `width` columns, at most `kMostWidth`.
   void (*columns)(const std::byte* in, std::byte* out, std::int64_t count, std::int64_t width, std::int64_t stride) = nullptr;
   static constexpr std::int64_t kMostWidth = 128;
 };
 
-/// Null: the level has none for these elements.
+/// The loops for these elements; null: the level has none.
 const SoftmaxLoops* softmax_loops(Level level, bool logarithm, DType element);
 
 }  // namespace cleave::runtime::host

@@ -1,4 +1,4 @@
-// sum, prod, any and all, for each instruction set: the loops of reducers-inl.h, and those for rows of row_reducers-inl.h.
+// sum, prod, any and all for each instruction set: the loops of reducers-inl.h, and of row_reducers-inl.h for rows.
 #ifdef CLEAVE_HAS_HIGHWAY
 #include "executor/host/simd/targets.h"
 #undef HWY_TARGET_INCLUDE

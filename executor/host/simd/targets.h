@@ -1,18 +1,18 @@
-// For which instruction sets Highway compiles a file of this room, and how a function of each is chosen. Comes before Highway's headers.
-// Only those that have a fused multiply-add: what is older gets the loops of the compiler. Highway is used by its headers alone; what the
-// machine has is asked in executor/host/instructions.cpp, so that nobody needs its library.
+// Selects the instruction sets for which Highway compiles a file of this room, and dispatches to a level's function. Must precede Highway's
+// headers. Only sets with a fused multiply-add are selected: older machines get the compiler's loops. Only Highway's headers are used;
+// executor/host/instructions.cpp queries the machine, so Highway's library is not needed.
 #pragma once
 
 // NOLINTBEGIN(cppcoreguidelines-macro-usage): Highway is told by macros.
-#define HWY_IS_DEBUG_BUILD 0  // its assertions call its library, in builds without optimisation
-#ifdef CLEAVE_NO_AVX512       // builds with sanitizers: AVX2 has the same source
+#define HWY_IS_DEBUG_BUILD 0  // assertions would call Highway's library in builds without optimisation
+#ifdef CLEAVE_NO_AVX512       // in builds with sanitizers: the AVX2 code has the same source
 #define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3 | HWY_AVX3_DL | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128)
 #else
 #define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128)
 #endif
 #include <hwy/detect_targets.h>
 
-/// In files that compile themselves again for each target: is this pass worth it?
+/// In files that compile themselves again for each target: whether this pass is for a level.
 #define CLEAVE_SIMD (HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_NEON)
 
 #if HWY_TARGETS & HWY_AVX3
@@ -33,7 +33,7 @@
 #else
 #define CLEAVE_SIMD_NEON(level, call)
 #endif
-/// Returns the `call` of the level's namespace, or nothing of that type.
+/// Returns the result of `call` in the level's namespace, or a default-constructed value of its type.
 #define CLEAVE_SIMD_RETURN(level, call) \
   CLEAVE_SIMD_AVX512(level, call);      \
   CLEAVE_SIMD_AVX2(level, call);        \

@@ -1,4 +1,4 @@
-// Sine, cosine, tangent and their inverses on vectors of f32 and f64, as the functions of math-inl.h. Compiled once for each target.
+// Sine, cosine, tangent and their inverses on vectors of f32 and f64, in the style of math-inl.h. Compiled once for each target.
 #if defined(CLEAVE_SIMD_TRIGONOMETRY_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef CLEAVE_SIMD_TRIGONOMETRY_INL_H
 #undef CLEAVE_SIMD_TRIGONOMETRY_INL_H
@@ -12,18 +12,18 @@
 HWY_BEFORE_NAMESPACE();
 namespace cleave::runtime::host::HWY_NAMESPACE {
 
-/// What sine, cosine and tangent share: x less a whole number of quarter turns, as a sum of two numbers, and that number.
+/// The argument reduction of sine, cosine and tangent: r + low is x minus `quarter` quarter turns.
 template <class V, class VI>
 struct Turned {
   V r, low;
   VI quarter;
 };
 
-/// Beyond this the quarter turns would no longer be counted exactly, or not enough digits would be left.
+/// The bound beyond which the number of quarter turns would be inexact, or the remainder would have too few digits.
 template <class T>
 inline constexpr T kMostTurned = kSingle<T> ? T(0x1p20) : T(0x1p30);
 
-/// f32: in double, so that nothing is lost.
+/// Argument reduction for f32, in double, so that nothing is lost.
 template <class D, class V>
 HWY_INLINE auto turn_single(D d, V x) {
   const Bits<D> di;
@@ -41,7 +41,8 @@ HWY_INLINE auto turn_single(D d, V x) {
                                      hn::Combine(di, hn::DemoteTo(dih, high_n), hn::DemoteTo(dih, low_n))};
 }
 
-/// f64: a quarter turn is the sum of three numbers. The first difference is exact: both are multiples of 2^-53, and less than 1 is left.
+/// Argument reduction for f64: a quarter turn is the sum of three numbers. The first difference is exact: both are multiples of 2^-53, and
+/// the difference is less than 1.
 template <class D, class V>
 HWY_INLINE auto turn_both(D d, V x) {
   const V magic = hn::Set(d, 0x1.8p52), second = hn::Set(d, 0x1.1a62633145c07p-54);
@@ -52,7 +53,7 @@ HWY_INLINE auto turn_both(D d, V x) {
   return Turned<V, hn::Vec<Bits<D>>>{r, low, hn::BitCast(Bits<D>(), shifted)};
 }
 
-/// Sine and cosine of what is left, and the quarters. Takes up to `kMostTurned`.
+/// Sine and cosine of the reduced argument, and the quarter turns. For arguments up to `kMostTurned`.
 template <class V, class VI>
 struct Circular {
   V sine, cosine;
@@ -109,7 +110,7 @@ struct SineFunction {
   }
 };
 
-/// A quarter turn more makes -cos / sin of sin / cos.
+/// After an odd number of quarter turns, sin / cos becomes -cos / sin.
 struct TanFunction {
   template <class D, class V>
   static HWY_INLINE V of(D d, V x) {
@@ -123,7 +124,7 @@ struct TanFunction {
   }
 };
 
-/// A constant as the sum of two numbers of the type, given as two doubles.
+/// A constant as the sum of two numbers of the type, made from two doubles.
 template <class D>
 struct Constant {
   using T = hn::TFromD<D>;
@@ -135,7 +136,7 @@ inline constexpr Constant<D> kHalfTurn{0x1.921fb54442d18p+1, 0x1.1a62633145c07p-
 template <class D>
 inline constexpr Constant<D> kQuarterTurn{0x1.921fb54442d18p+0, 0x1.1a62633145c07p-54};
 
-/// asin of t, up to a half, as t + t z P(z): what is added.
+/// asin(t) - t for t up to 1/2, as t z P(z).
 template <class D, class V>
 HWY_INLINE V asin_tail(D d, V t, V z) {
   V p;
@@ -149,14 +150,14 @@ HWY_INLINE V asin_tail(D d, V t, V z) {
   return hn::Mul(hn::Mul(t, z), p);
 }
 
-/// base - u - tail, where base is zero or larger than u.
+/// base - u - tail, where base is zero or larger than u; `base_low` is the low part of base.
 template <class V>
 HWY_INLINE V less(V base, V base_low, V u, V tail) {
   const V first = hn::Sub(base, u), lost = hn::Sub(hn::Sub(base, first), u);
   return hn::Add(first, hn::Add(lost, hn::Sub(base_low, tail)));
 }
 
-/// Beyond a half: a quarter turn less twice the asin of sqrt((1 - |x|) / 2).
+/// For |x| beyond 1/2: a quarter turn minus twice the asin of sqrt((1 - |x|) / 2).
 struct AsinFunction {
   template <class D, class V>
   static HWY_INLINE V of(D d, V x) {
@@ -184,7 +185,7 @@ struct AcosFunction {
   }
 };
 
-/// atan of t, up to tan(pi / 8), as t + t z P(z): what is added.
+/// atan(t) - t for t up to tan(pi / 8), as t z P(z).
 template <class D, class V>
 HWY_INLINE V atan_tail(D d, V t) {
   const V z = hn::Mul(t, t);
@@ -199,7 +200,8 @@ HWY_INLINE V atan_tail(D d, V t) {
   return hn::Mul(hn::Mul(t, z), p);
 }
 
-/// The angle of (b, a), neither negative, less 0, 1/8 or 1/4 turn: the tangent of what is left, and how many eighths it is less.
+/// Reduces the angle of the point (b, a), with a and b not negative, by 0, 1/8 or 1/4 turn: the tangent of the rest, and the number of
+/// eighths.
 template <class V>
 struct Slope {
   V t, eighths;
@@ -213,7 +215,7 @@ HWY_INLINE Slope<V> slope(D d, V a, V b) {
   const V below = hn::IfThenElse(low, b, hn::IfThenElse(high, a, hn::Add(a, b)));
   return {hn::Div(above, below), hn::IfThenZeroElse(low, hn::IfThenElse(high, hn::Set(d, T(2)), hn::Set(d, T(1))))};
 }
-/// So many eighths of a turn, plus an angle.
+/// `eighths` eighths of a turn, plus the angle t + tail.
 template <class D, class V>
 HWY_INLINE V turned(D d, V eighths, V t, V tail) {
   constexpr Constant<D> eighth{0x1.921fb54442d18p-1, 0x1.1a62633145c07p-55};
@@ -231,7 +233,7 @@ struct AtanFunction {
   }
 };
 
-/// Takes numbers whose quotient neither overflows nor vanishes, and zeros, but not two of them.
+/// Supports numbers whose quotient neither overflows nor underflows, and one zero, but not two.
 struct Atan2Function {
   template <class D, class V>
   static HWY_INLINE V of(D d, V y, V x) {

@@ -1,5 +1,5 @@
-// Keys: what sorting compares. An unsigned number for each element such that numbers stand in the order of the op's meaning: by size, every
-// NaN equal and behind the largest, both zeros equal. And items: a key alone, or with the position that it came from.
+// Keys: the unsigned numbers that sorting compares. Their order is that of the op's reference implementation: by value, with all NaNs equal
+// and last, and both zeros equal. And items: a key alone, or a key with the position it came from.
 #pragma once
 
 #include <bit>
@@ -17,7 +17,7 @@ using UnsignedOf =
 template <class T>
 using KeyOf = UnsignedOf<sizeof(T)>;
 
-/// Elements whose bits say more than their keys: both zeros and every NaN.
+/// Whether different elements of T can have equal keys: the two zeros, and NaNs.
 template <class T>
 inline constexpr bool kHasTwins = !std::is_integral_v<T>;
 
@@ -34,7 +34,7 @@ inline constexpr KeyOf<T> kSign = static_cast<KeyOf<T>>(KeyOf<T>{1} << (8 * size
 template <class T>
 inline constexpr KeyOf<T> kNaNKey = static_cast<KeyOf<T>>(~KeyOf<T>{0});
 template <class T>
-inline constexpr KeyOf<T> kZeroKey = kSign<T>;  ///< of floating numbers
+inline constexpr KeyOf<T> kZeroKey = kSign<T>;  ///< for floating-point T
 
 template <class Key>
 constexpr Key all_if(bool condition) {
@@ -47,7 +47,7 @@ KeyOf<T> key_of(T element) {
   const Key bits = std::bit_cast<Key>(element);
   if constexpr (std::is_integral_v<T>) {
     return std::is_signed_v<T> ? static_cast<Key>(bits ^ kSign<T>) : bits;
-  } else {  // without branches, as signs come in any order
+  } else {  // without branches, because signs are unpredictable
     const auto size = static_cast<Key>(bits & ~kSign<T>);
     const auto number = static_cast<Key>(bits & all_if<Key>(size != 0));
     const auto key = static_cast<Key>(number ^ (all_if<Key>(number >= kSign<T>) | kSign<T>));
@@ -55,7 +55,7 @@ KeyOf<T> key_of(T element) {
   }
 }
 
-/// An element that has this key.
+/// An element with this key.
 template <class T>
 T element_of(KeyOf<T> key) {
   using Key = KeyOf<T>;
@@ -76,7 +76,7 @@ struct KeyItem {
   static bool less(Item a, Item b) { return a < b; }
 };
 
-/// Equal keys are in the order of their positions.
+/// Items with equal keys are ordered by their positions.
 template <class Key>
 struct PlacedItem {
   using Item = std::uint64_t;

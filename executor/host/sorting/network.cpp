@@ -12,7 +12,7 @@
 namespace cleave::runtime::host {
 namespace {
 
-/// The lanes of one position; compilers make it of what vectors there are.
+/// The lanes of one position, which the compiler divides into the available vector registers.
 template <class Item>
 struct Lanes {
   using Vector [[gnu::vector_size(64)]] = Item;

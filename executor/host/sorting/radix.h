@@ -1,5 +1,5 @@
-// A stable sort of items by their keys, a digit of eight bits at a time, the lowest first. A digit that all keys share costs no pass. Long
-// sequences are split among workers; there is one stable order, so the result does not depend on how.
+// A stable radix sort of items by their keys, with digits of eight bits, the lowest first. A digit that is equal in all keys costs no pass.
+// Long sequences are divided among workers; a stable order is unique, so the result does not depend on the division.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@
 
 namespace cleave::runtime::host {
 
-/// Memory that is kept from call to call, and grows where a call needs more.
+/// Memory that is kept between calls and grows on demand.
 class Scratch {
  public:
   template <class T>
@@ -38,7 +38,7 @@ class Scratch {
 
 using Counts = std::array<std::uint32_t, 256>;
 
-/// From it on, one sequence is split among workers.
+/// The shortest sequence that is divided among workers.
 inline constexpr std::int64_t kSplitFrom = 1 << 16;
 
 template <class Kind>
@@ -47,9 +47,10 @@ class RadixSort {
   using Item = typename Kind::Item;
   using Key = decltype(Kind::key(Item{}));
 
-  /// Sorts `items` and returns where they are then: there or at `other`, which is as long. `counts` is kept for the next call.
+  /// Sorts `items` and returns the sorted sequence, which is in `items` or in `other`, a buffer of the same length. `counts` is kept for
+  /// the next call.
   static Item* run(Item* items, Item* other, std::int64_t count, Workers& workers, std::vector<Counts>& counts) {
-    if (count < 10 * kDigits) {  // comparing is faster
+    if (count < 10 * kDigits) {  // comparison sort is faster
       std::sort(items, items + count, Kind::less);
       return items;
     }
@@ -83,7 +84,7 @@ class RadixSort {
     return items;
   }
 
-  /// A part for each thread: the place of an item is behind those of smaller digits, and behind those of its own in earlier parts.
+  /// Sorts with one part for each thread: an item's position follows items of smaller digits, and items of the same digit in earlier parts.
   static Item* split(Item* items, Item* other, std::int64_t count, Workers& workers, std::vector<Counts>& counts) {
     const std::int64_t parts = workers.threads();
     const auto begin = [&](std::int64_t part) { return count * part / parts; };

@@ -1,4 +1,4 @@
-// What the kernels of sorting share: lines along an axis, brought into memory of their own as items, sorted, and given to who writes them.
+// The common part of the sorting kernels: gathers lines along an axis as items in scratch memory, sorts them, and writes the results.
 #pragma once
 
 #include "executor/device/kernel.h"
@@ -9,7 +9,7 @@
 
 namespace cleave::runtime::host {
 
-/// Element k of line i along `axis` stands at start(i) + k * step.
+/// The layout of lines along an axis: element k of line i is at start(i) + k * step.
 struct Lines {
   std::int64_t extent = 1, step = 1, count = 1;
 
@@ -29,11 +29,11 @@ struct Lines {
   [[nodiscard]] std::int64_t start(std::int64_t line) const { return line / step * step * extent + line % step; }
 };
 
-/// Writes -0 and NaN, which have lost their bits as keys, where they belong: in the order in which they stand in the line.
+/// Restores the bits of -0 and NaNs, which keys do not keep: writes them in the order in which they stand in the input line.
 template <class T>
 void restore_twins(const T* line, T* out, std::int64_t extent, std::int64_t step, bool descending) {
   const auto range = [&](KeyOf<T> key) {
-    std::int64_t low = 0, high = extent;  // of those before `key`
+    std::int64_t low = 0, high = extent;  // the number of elements before `key`
     while (low < high) {
       const std::int64_t middle = (low + high) / 2;
       const KeyOf<T> other = key_of(out[middle * step]);
@@ -51,7 +51,7 @@ void restore_twins(const T* line, T* out, std::int64_t extent, std::int64_t step
   });
 }
 
-/// Whether the key has not all the bits of the element.
+/// Whether the element cannot be restored from its key.
 template <class T>
 bool loses_bits(T element) {
   if constexpr (!kHasTwins<T>) return false;
@@ -59,13 +59,13 @@ bool loses_bits(T element) {
   return bits == kSign<T> || key_of(element) == kNaNKey<T>;
 }
 
-/// The memory of a kernel that sorts: a piece for each part of the work that runs by itself.
+/// The memory of a sorting kernel: one buffer for each piece of the work that runs in parallel.
 struct SortMemory {
   std::vector<Scratch> pieces;
   std::vector<Counts> counts;
 };
 
-/// Sorts every line and writes its elements, or their positions.
+/// Sorts every line and writes its elements or their positions.
 template <class T, bool gives_positions>
 class LineSort {
  public:
@@ -78,10 +78,10 @@ class LineSort {
 
   void run(Workers& workers, SortMemory& memory) const {
     if constexpr (std::is_integral_v<Item>) {
-      // Two lines at least for each comparison that is made for all lanes.
+      // Requires lines for at least a quarter of the lanes.
       if (lines_.count * 4 >= kLanes<Item> && lines_.extent <= longest_lanes(sizeof(Item))) return run_lanes(workers, memory);
     }
-    // Lines that lie side by side are read and written together, as they share their cache lines.
+    // Adjacent lines are read and written together, because they share cache lines.
     const std::int64_t side = std::min<std::int64_t>({lines_.step, 16, std::max<std::int64_t>(1, (1 << 18) / lines_.extent)});
     const std::int64_t groups = (lines_.step + side - 1) / side, tasks = lines_.count / lines_.step * groups;
     const bool few = tasks < workers.threads() && lines_.extent >= kSplitFrom;
@@ -98,7 +98,7 @@ class LineSort {
   }
 
  private:
-  /// Parts of the work that run by themselves, with memory for each.
+  /// Divides the work into pieces that run in parallel, with memory for each.
   std::int64_t pieces_of(std::int64_t tasks, const Workers& workers, SortMemory& memory) const {
     const bool small = lines_.count * lines_.extent * static_cast<std::int64_t>(sizeof(T)) < Workers::kWorthwhileBytes;
     const std::int64_t pieces = small ? 1 : std::min<std::int64_t>(tasks, workers.threads());
@@ -106,7 +106,7 @@ class LineSort {
     return pieces;
   }
 
-  /// Short lines side by side.
+  /// Sorts short lines side by side.
   void run_lanes(Workers& workers, SortMemory& memory) const {
     const std::int64_t tasks = (lines_.count + kLanes<Item> - 1) / kLanes<Item>, pieces = pieces_of(tasks, workers, memory);
     workers.each(pieces, [&](std::int64_t piece) {
@@ -118,7 +118,7 @@ class LineSort {
     });
   }
 
-  /// `body(k, lane, place)` for each element of `wide` lines, neighbours in memory one after the other.
+  /// Calls `body(k, lane, place)` for each element of `wide` lines, in the order of memory.
   template <class Body>
   void each_element(std::int64_t first, std::int64_t wide, const Body& body) const {
     std::array<std::int64_t, kLanes<Item>> starts{};

@@ -1,5 +1,5 @@
-// The k largest of a line, largest first, the earlier of equal ones first: a list of candidates, and the least of the k best so far, below
-// which nothing needs a second look.
+// The k largest elements of a line in descending order; of equal ones, the earlier first. Keeps a list of candidates and the smallest of
+// the k best so far, so that most blocks are skipped after one comparison loop.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +16,7 @@ class TopOfLine {
   using Kind = PlacedItem<KeyOf<T>>;
   using Item = typename Kind::Item;
 
-  /// Room for candidates that a line needs.
+  /// The number of candidates for which a line needs memory.
   static std::int64_t room(std::int64_t extent, std::int64_t k) {
     return sorts_all(extent, k) ? 2 * extent : std::min(extent, std::max<std::int64_t>(2 * k, k + 2 * kBlock));
   }
@@ -24,7 +24,7 @@ class TopOfLine {
   TopOfLine(const T* line, std::int64_t extent, std::int64_t k, Item* candidates)
       : line_(line), extent_(extent), k_(k), room_(room(extent, k)), candidates_(candidates) {}
 
-  /// Where the k best stand. Keys are turned around, so that the least item is the best.
+  /// Returns the k best. Keys are inverted, so that the smallest item is the best.
   const Item* run() {
     if (sorts_all(extent_, k_)) {
       take_first(extent_);
@@ -34,7 +34,7 @@ class TopOfLine {
     take_first(room_);
     keep_best();
     StopLooks looks;
-    for (std::int64_t i = room_; i < extent_ && least_ < kNaNKey<T>; i += kBlock) {  // nothing is more than NaN
+    for (std::int64_t i = room_; i < extent_ && least_ < kNaNKey<T>; i += kBlock) {  // no key is larger than NaN's
       looks.worked(kBlock);
       const std::int64_t end = std::min(extent_, i + kBlock);
       if (end - i == kBlock && !any_above(line_ + i)) continue;
@@ -52,7 +52,7 @@ class TopOfLine {
  private:
   static constexpr std::int64_t kBlock = 64;
 
-  /// Where a large part of a long line is asked for.
+  /// Whether to sort the whole line: it is long, and k is a large part of it.
   static bool sorts_all(std::int64_t extent, std::int64_t k) { return extent > 1024 && k > extent / 8; }
 
   [[nodiscard]] Item item_at(std::int64_t i) const {
@@ -65,7 +65,7 @@ class TopOfLine {
     });
   }
 
-  /// `sort(less)` for as many candidates; many are compared by one that looks whether the work is still wanted.
+  /// Calls `sort(less)` for so many candidates; if there are many, `less` polls the stop sign.
   template <class Sort>
   static void with_less(std::int64_t candidates, const Sort& sort) {
     if (candidates < StopLooks::kWork) return sort([](const Item& a, const Item& b) { return Kind::less(a, b); });
@@ -84,7 +84,7 @@ class TopOfLine {
     least_ = static_cast<KeyOf<T>>(~Kind::key(candidates_[k_ - 1]));
   }
 
-  /// Of a whole block, in loops that compilers vectorise.
+  /// Whether a block has a key above the bound; the loops are vectorised by the compiler.
   [[nodiscard]] bool any_above(const T* block) const {
     unsigned above = 0;
     if constexpr (std::is_floating_point_v<T> || std::is_integral_v<T>) {
