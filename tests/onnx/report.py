@@ -94,8 +94,8 @@ def _wrapped(lines):
 
 def _document(every, found, sources):
     import onnx
-    yield from ("# ONNX: what is read, and what the conformance cases say", "",
-                "Written by `tests/onnx/check.py --update`. How to use ONNX models: [guide/onnx.md](guide/onnx.md).", "")
+    yield from ("# ONNX: operators and conformance", "",
+                "This page is written by `tests/onnx/check.py --update`. [guide/onnx.md](guide/onnx.md) says how to use ONNX models.", "")
     yield from _conformance(every, found, onnx.__version__)
     yield from _operations(every, found, sources)
     yield from _failures(found)
@@ -103,9 +103,9 @@ def _document(every, found, sources):
 
 def _conformance(every, found, version):
     devices = sorted({device for _, device in found})
-    yield from ("## Conformance", "", f"The cases of the `onnx` package {version}: a case passes where all its outputs are those expected within rtol 1e-3",
-                "and atol 1e-6 (f16 and bf16: 1e-2), integers and bool exactly. Of operations with random results types and shapes",
-                "are compared. Inputs that decide shapes are given by `--constant`, as the error without it says.", "",
+    yield from ("## Conformance", "", f"The cases of the `onnx` package {version}: a case passes if all its outputs are the expected ones within rtol 1e-3",
+                "and atol 1e-6 (f16 and bf16: 1e-2), integers and bool exactly. For random results types and shapes are compared.",
+                "Inputs that decide shapes are given by `--constant`, as the error without it says.", "",
                 f"| suite | cases | {' | '.join(NAMES[device] for device in devices)} |", f"|---|---:|{'---:|' * len(devices)}")
     suites = collections.Counter(case.suite for case in every)
     for suite, total in suites.items():
@@ -131,8 +131,8 @@ def _operations(every, found, sources):
     unknown = sorted(set(rows) - set(versions))
     assert not unknown, f"no operators of ONNX: {unknown}"
     cases = _cases_by_operator(every, found)
-    yield from ("## Operators", "", f"{len(rows)} operators are read: in every version that is named, and in later ones of the operator set as the last of",
-                "them says. The cases are those of the suite `node` for the operator itself, and for the function that it stands for", "",
+    yield from ("## Operators", "", f"{len(rows)} operators are read, in every version that is listed; later versions of the operator set are read as the last",
+                "listed one. The cases are those of the suite `node` for the operator itself, and for the function that it stands for.", "",
                 "| operator | versions | cases | pass |", "|---|---|---:|---:|")
     for op, since in sorted(rows.items(), key=lambda each: ("." in each[0], each[0])):
         of = cases[op]
@@ -153,7 +153,7 @@ def _cases_by_operator(every, found):
 
 
 def _failures(found):
-    yield from ("## What does not pass", "")
+    yield from ("## Cases that do not pass", "")
     groups = collections.defaultdict(set)
     for (case, _), result in found.items():
         if not result.passes:

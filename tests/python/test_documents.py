@@ -1,4 +1,4 @@
-"""Every example of docs/guide/python.md runs and prints what stands below it. CLEAVE_UPDATE_GOLDEN=1 writes what is true."""
+"""Every example in Python of the guides runs and prints what stands below it. CLEAVE_UPDATE_GOLDEN=1 writes what is true."""
 import contextlib
 import io
 import os
@@ -8,6 +8,7 @@ import warnings
 import pytest
 
 GUIDE = "docs/guide/python.md"
+GUIDES = [GUIDE, "docs/guide/coming-from.md"]
 BLOCK = re.compile(r"```(python|text)\n(.*?)```\n", re.DOTALL)
 NUMBER = re.compile(r"\d+\.\d+")
 
@@ -18,10 +19,11 @@ def close(one, other):
     return NUMBER.sub("#", one) == NUMBER.sub("#", other) and all(abs(float(a) - float(b)) <= 2e-6 * abs(float(a)) for a, b in pairs)
 
 
-def test_every_example_prints_what_stands_below_it(root, tmp_path, monkeypatch):
+@pytest.mark.parametrize("guide", GUIDES)
+def test_every_example_prints_what_stands_below_it(root, tmp_path, monkeypatch, guide):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "docs").symlink_to(root / "docs")
-    text = (root / GUIDE).read_text(encoding="utf-8")
+    text = (root / guide).read_text(encoding="utf-8")
     names, printed = {"__name__": "example"}, None
 
     def true_block(block):
@@ -41,7 +43,7 @@ def test_every_example_prints_what_stands_below_it(root, tmp_path, monkeypatch):
 
     truth = BLOCK.sub(true_block, text)
     if os.environ.get("CLEAVE_UPDATE_GOLDEN"):
-        (root / GUIDE).write_text(truth, encoding="utf-8")
+        (root / guide).write_text(truth, encoding="utf-8")
     else:
         assert text == truth
     assert printed is not None
