@@ -14,10 +14,10 @@
 
 namespace cleave::runtime {
 
-/// Whether results that satisfy an equation say it for this call: its operands are finite, and the op has a row in the table.
+/// Whether the results of this call are checked by an equation: its operands are finite, and the op has a row in the table.
 bool has_equation(const OpDef& op, std::span<const Array> inputs, std::span<const Array> results);
 
-/// Nothing, or what is not satisfied: "A - L L^T is 0.5 for A of 12 (norms), more than 1e-05".
+/// The equation that the results violate, or nullopt: "A - L L^T is 0.5 for A of 12 (norms), more than 1e-05".
 std::optional<std::string> unsatisfied(const OpDef& op, const Attributes& attributes, std::span<const Array> inputs,
                                        std::span<const Array> results);
 

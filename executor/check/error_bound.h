@@ -12,9 +12,9 @@
 
 namespace cleave::runtime {
 
-/// For each element of the call's one result how far it may be off, f64, beside the tolerance of its type (compare.h); infinity where
-/// partial results may leave the range of the type in which they are taken, so that every value is right. `inputs` are what the call was
-/// given. Nothing: the tolerance of the type is enough.
+/// For each element of the call's one result, the error (f64) allowed in addition to the tolerance of its type (compare.h); infinity if
+/// partial results may exceed the range of the type in which they are computed, so that every value is right. `inputs` are the call's
+/// operands. Nullopt: the tolerance of the type suffices.
 std::optional<Array> error_bound(const OpDef& op, const Attributes& attributes, std::span<const Array> inputs);
 
 }  // namespace cleave::runtime

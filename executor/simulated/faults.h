@@ -17,7 +17,7 @@ struct Faults {
   bool oom = false;
   std::int64_t kernel = 0, transfer = 0, corrupt = 0, stall = 0, lost = 0;  ///< 0: never
 
-  /// An Error (usage) that shows what is accepted.
+  /// Parses the list; an Error (usage) that shows the accepted forms.
   static Result<Faults> parse(std::string_view text);
 };
 
