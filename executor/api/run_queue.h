@@ -81,7 +81,7 @@ class RunQueue::Turn final : Job {
   std::mutex mutex_;
   std::condition_variable news_;
   Phase phase_ = Phase::waits;
-  const bool here_;  ///< no thread of the system keeps the place in the queue
+  const bool here_;  ///< the caller has entered the queue; else a thread of the queue holds its turn
 };
 
 }  // namespace cleave::runtime

@@ -26,7 +26,7 @@ Result<Array> bind_leaf(const Graph& graph, NodeId node, const RunOptions& optio
 Result<std::map<NodeId, Array>> bind_leaves(const Graph& graph, const RunOptions& options, KeptLeaves* kept = nullptr,
                                             const std::set<NodeId>* bound = nullptr);
 
-/// Attributes of nodes that call a function from a shared library, with the function bound. bind loads the libraries.
+/// Attributes of nodes that call a function from a shared library, with the function bound. The libraries are loaded for it.
 using BoundAttributes = std::map<NodeId, Attributes>;
 /// The attributes of one node.
 [[nodiscard]] inline const Attributes& attributes_of(const Graph& graph, const BoundAttributes& bound, NodeId node) {
