@@ -1,5 +1,5 @@
-// compile(): from a Graph to something that runs, in one call: plans it (partitioner), opens its devices and prepares them (executor). What
-// it gives runs once or many times, one run after the other or several at once.
+// compile(): turns a Graph into an Executable in one call: plans it (partitioner), opens its devices and prepares them (executor). The
+// Executable runs once or many times, sequentially or concurrently.
 //
 //   Result<Executable> program = compile(graph, {.device = "simulated"});
 //   if (!program) return complain(program.error());

@@ -1,5 +1,5 @@
-// page_locked(): arrays that a device copies from and to directly. All others go through page-locked memory of the executor's own, which
-// costs one more copy on the host each way.
+// page_locked(): allocates arrays that a device copies from and to directly. All other arrays are staged through the executor's own
+// page-locked memory, which costs one more copy on the host in each direction.
 //
 //   Result<Array> images = page_locked({DType::f32, {64, 784}}, "cuda");
 //   if (!images) return complain(images.error());

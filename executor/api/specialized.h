@@ -1,11 +1,11 @@
-// specialize(): a program for inputs of any size. Types in a Graph are fixed, so the function is traced and compiled once for each tuple of
-// input types that it meets; what was compiled is kept.
+// specialize(): makes a program for inputs of any size. Types in a Graph are fixed, so the function is traced and compiled once for each
+// new tuple of input types; compiled programs are cached.
 //
 //   Specialized normalize = specialize("normalize", {"x"}, [](Tensor x) { return named("y", x / sum(x)); });
 //   Result<RunResult> small = normalize.run(Array::of<float>({2}, {1, 3}));
 //   Result<RunResult> large = normalize.run({{"x", million_numbers}});
 //
-// Tracing is trace.h's matter, planning and running executable.h's.
+// trace.h documents tracing, executable.h planning and running.
 #pragma once
 
 #include <concepts>

@@ -88,8 +88,8 @@ Result<std::optional<Array>> slack_of(const Graph& graph, const BoundAttributes&
   return error;
 }
 
-/// The error that an operation's `result` inherits from inexact operands: the same as the operand's, if it has as many elements and the
-/// operation enlarges no error (a bias, a relu); unlimited, if an operand's error is unlimited.
+/// The error that an operation's `result` inherits from inexact operands: the sum of the errors of operands with as many
+/// elements, since the operation (a bias, a relu) enlarges no error; unlimited if another operand has an element of unlimited error.
 std::optional<Array> carried_on(const Array& result, const std::vector<const Array*>& slacks) {
   std::optional<Array> carried;
   for (const Array* slack : slacks) {

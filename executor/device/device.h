@@ -73,7 +73,7 @@ class Device {
   virtual ~Device() = default;
 
   // --- once, before any run -------------------------------------------------------------------------------------------------------------
-  /// The arena. An Error (machine) where memory is short.
+  /// Allocates the arena. An Error (machine) if memory is short.
   virtual Status allocate(std::int64_t bytes) = 0;
   /// Allocates page-locked host memory that lives as long as the device.
   virtual Result<std::byte*> allocate_staging(std::int64_t bytes) = 0;
@@ -102,9 +102,9 @@ class Device {
   virtual Status upload(Range to, const std::byte* from, bool page_locked) = 0;
 
   // --- a run ----------------------------------------------------------------------------------------------------------------------------
-  /// Idle and free of old errors afterwards; an Error if the device is lost. Of the arena, only what was uploaded is defined.
+  /// Makes the device idle and free of old errors; an Error if the device is lost. Only uploaded ranges of the arena have defined contents.
   virtual Status begin_run(RunState& run) = 0;
-  /// Returns when nothing is in flight any more. After it the run is not touched.
+  /// Waits until no command is in flight. After it the device does not access the run.
   virtual void end_run() = 0;
 
   virtual Status launch(KernelId kernel, const Origin& origin) = 0;       ///< on `compute`
@@ -137,14 +137,14 @@ class Device {
   virtual Event record_awaited(Stream stream) { return record(stream); }
   /// Commands enqueued in `stream` from now on start after `event`.
   virtual Status wait(Stream stream, Event event) = 0;
-  /// Blocks until `event`; an Error if it is poisoned or the run is given up.
+  /// Blocks until `event` has completed; an Error if it is poisoned or the run is aborted.
   virtual Status synchronize(Event event) = 0;
   /// Whether `event` is known to have completed. Never blocks.
   [[nodiscard]] virtual bool passed(Event event) = 0;
   /// Aborts the run: every wait ends, and commands that have not started never do. May be called from any thread.
   virtual void abort() = 0;
 
-  // --- times of a run, where it is to be measured: by the driver thread ---------------------------------------------------------------
+  // --- times of a run, if it is measured; called by the driver thread ---------------------------------------------------------------
   /// Right after `begin_run`, from any thread: makes what `measure` needs, so that the run does not wait for that.
   virtual Status prepare_to_measure() { return {}; }
   /// From now on, until the end of the run, the device measures the times of labeled commands. False: the device cannot.

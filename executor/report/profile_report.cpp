@@ -82,7 +82,7 @@ std::string op_name(const Graph& graph, NodeId node) {
 
 void sum_up(ProfileReport& report, const Graph& graph) {
   std::map<std::string, Ledger> by_op;
-  std::map<std::size_t, Ledger> by_side;  // keys are the names below
+  std::map<std::size_t, Ledger> by_side;  // keys are indices into the names below
   static constexpr std::array<const char*, 5> kSides = {"host", "accelerator", "transfers", "host waits", "accelerator waits"};
   for (const ProfileReportRow& row : report.rows) {
     if (!row.node.valid()) continue;
