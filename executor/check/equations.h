@@ -1,6 +1,6 @@
-// Equations: results that are checked by what they must satisfy, not against the reference implementation's. Decompositions and solutions
-// of ill-conditioned matrices lie far from each other and are all right: what a stable algorithm promises is a small residual, the exact
-// result for operands that differ by rounding (backward error).
+// Equations: results that are checked by the equations that they must satisfy, not against the reference implementation's. Decompositions
+// and solutions of ill-conditioned matrices differ widely and are all right: a stable algorithm promises a small residual, the exact result
+// for operands that differ by rounding (backward error).
 //
 // Source: N. J. Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed. (SIAM, 2002): theorems 9.4 (solve), 10.3 (cholesky) and
 // 19.4 (qr), chapter 14 (inv), section 14.6 (det); Weyl's theorem for eigenvalues and singular values.

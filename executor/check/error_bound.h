@@ -1,5 +1,5 @@
 // Error bounds: how far a right result may lie from the reference implementation's where that follows from the operands, not from the
-// result's own size. A table by op says what its results are sums or products of. What is said of sums holds for every order of adding.
+// result's own size. A table by op says of which terms its results are sums or products. The bounds of sums hold for every order of adding.
 //
 // Sources: N. J. Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed. (SIAM, 2002), chapters 3, 4 and 24; N. J. Higham and
 // T. Mary, A new approach to probabilistic rounding error analysis, SIAM J. Sci. Comput. 41 (2019).

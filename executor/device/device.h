@@ -145,7 +145,7 @@ class Device {
   virtual void abort() = 0;
 
   // --- times of a run, if it is measured; called by the driver thread ---------------------------------------------------------------
-  /// Right after `begin_run`, from any thread: makes what `measure` needs, so that the run does not wait for that.
+  /// Called right after `begin_run`, from any thread: prepares `measure`, so that the run does not wait for its preparation.
   virtual Status prepare_to_measure() { return {}; }
   /// From now on, until the end of the run, the device measures the times of labeled commands. False: the device cannot.
   virtual Result<bool> measure() { return false; }

@@ -54,7 +54,7 @@ class HostKernel {
   /// Must not be called concurrently.
   virtual Status run(const KernelCall& call) = 0;
 
-  // --- a call piece by piece, while what it reads is still coming or what it has written already leaves -----------------------------
+  // --- a call piece by piece, while its operands are still arriving or its results are already leaving -----------------------------
   static constexpr std::int64_t kAll = std::numeric_limits<std::int64_t>::max();
   /// The number of pieces into which a call's work is cut, independent of the threads that run them; results are bit-identical to those of
   /// `run`. One: the call is not cut.
