@@ -1,4 +1,4 @@
-// What a caller may ask of the executor, whatever the device.
+// Options of the executor that do not depend on the device.
 #pragma once
 
 #include <cstdint>
@@ -10,20 +10,24 @@
 namespace cleave {
 
 struct ExecutorOptions {
-  Precision precision = Precision::f32;  ///< of the accelerator's matrix products of f32; without an accelerator only f32
-  int threads = 0;                       ///< of the host's kernels, the caller's included; 0: the cores that the process is given
-  /// On how many threads pure host functions are called that declare 0.1 ms or more: so many calls at once, beside the program's steps. 1:
-  /// one call at a time, where it stands. Asynchronous functions are not counted: their calls are under way together anyway.
+  Precision precision = Precision::f32;  ///< of f32 matrix products on the accelerator; without an accelerator only f32
+  int threads = 0;  ///< number of threads of the host's kernels, including the caller's; 0: the cores that the process may use
+  /// Number of threads that call pure host functions that declare 0.1 ms or more: this many calls run at once, concurrently with the
+  /// program's steps. 1: one call at a time, in program order. Calls of asynchronous functions are not counted: they always overlap.
   int workers = 1;
-  bool fuse = true;          ///< neighbouring operations run as one kernel where the device has one
-  bool stream_mode = false;  ///< cuda: every operation launched by itself, to find where an error of the device comes from
-  enum class Schedule : std::uint8_t { eager, latest, random } schedule = Schedule::eager;  ///< of the simulated accelerator's streams
+  bool fuse = true;          ///< neighboring operations run as one kernel if the device has one for them
+  bool stream_mode = false;  ///< cuda: every operation is launched by itself, to locate an error of the device
+  enum class Schedule : std::uint8_t {
+    eager,
+    latest,
+    random
+  } schedule = Schedule::eager;  ///< order in which the simulated accelerator executes its streams
   std::uint64_t schedule_seed = 0;
-  int channel_capacity = 0;      ///< values of each channel that may be under way at once; 0: as many as the plan says
-  double watchdog_seconds = 30;  ///< without any step executing before a run is ended with an Error
+  int channel_capacity = 0;      ///< number of values of each channel that may be in flight; 0: as the plan says
+  double watchdog_seconds = 30;  ///< seconds without any executing step after which a run ends with an Error
   bool check_memory = false;     ///< simulated accelerator: every operand byte must have been written
   std::string inject;            ///< fault injection on the simulated accelerator; see simulated/faults.h
-  /// Where a host function's library is looked for if it is not at its own path: each of these joined with its file name.
+  /// Folders in which a host function's library is searched if it is not at its own path: each is joined with the library's file name.
   std::vector<std::string> library_paths;
 };
 

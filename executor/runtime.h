@@ -1,5 +1,4 @@
-// The executor's inner namespace: what stands here is no public interface. It uses the planner's names (Program, Step, CostedProblem) as
-// its own.
+// The executor's inner namespace: its contents are no public interface. It imports the planner's names (Program, Step, CostedProblem).
 #pragma once
 
 namespace cleave::planner {}

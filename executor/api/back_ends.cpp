@@ -10,7 +10,7 @@
 namespace cleave::runtime {
 namespace {
 
-/// Precision is what the accelerator may do with less; without one it could only be ignored.
+/// Rejects a reduced precision, which only an accelerator uses; without one it would be ignored.
 Status check_without_accelerator(const ExecutorOptions& options) {
   if (options.precision == Precision::f32) return {};
   return Error{"matrix products in " + std::string(to_string(options.precision)) +
@@ -19,7 +19,7 @@ Status check_without_accelerator(const ExecutorOptions& options) {
                ErrorKind::usage};
 }
 
-/// No accelerator at all.
+/// The record of `none`: there is no accelerator.
 BackEnd none() {
   BackEnd record;
   record.name = "none";
@@ -33,7 +33,7 @@ BackEnd none() {
   return record;
 }
 
-/// "cuda:1" -> 1, "cuda" -> 0; nothing if `device` does not name this back end.
+/// "cuda:1" -> 1, "cuda" -> 0; nullopt if `device` does not name this back end.
 std::optional<int> ordinal_in(std::string_view device, const BackEnd& back_end) {
   if (device == back_end.name) return 0;
   if (!back_end.numbered || !device.starts_with(back_end.name)) return std::nullopt;

@@ -29,13 +29,13 @@ Error cancelled() {
   return {"cancelled", {}, ErrorKind::user};
 }
 
-/// A run that ends soon once its caller asks it to.
+/// Runs until the end, or until the caller's stop token requests a stop.
 Result<RunResult> run_until_stopped(Executor& executor, const RunOptions& options) {
   if (!options.stop.stop_possible()) return executor.run(options);
   std::atomic<bool> over = false;
   const auto stop = [&, runner = std::this_thread::get_id()] {
     const bool inside = std::this_thread::get_id() == runner;
-    // Elsewhere: it is about to take its first step, or has just taken its last.
+    // Otherwise the run is about to take its first step, or has just taken its last.
     while (!over && !executor.cancel() && !inside) std::this_thread::sleep_for(std::chrono::microseconds(50));
   };
   const std::stop_callback on_stop(options.stop, stop);
@@ -72,7 +72,7 @@ std::unique_ptr<Executable::State::Executors> Executable::State::make_executors(
   auto made = std::make_unique<Executors>();
   made->queue = std::make_shared<runtime::RunQueue>(static_cast<std::size_t>(has_states ? 1 : runs_at_once), has_states);
   made->kept_leaves = std::make_shared<runtime::KeptLeaves>();
-  made->idle.reserve(std::clamp<std::size_t>(idle_executors, 1, 64));  // so that the first ones are always kept
+  made->idle.reserve(std::clamp<std::size_t>(idle_executors, 1, 64));  // so that this many are always kept
   made->states_left_behind = has_states && has_run && !born.here();
   return made;
 }
@@ -81,15 +81,16 @@ void Executable::State::put_back(std::unique_ptr<Executor> executor) {
   Executors& here = *executors;
   const std::lock_guard lock(here.mutex);
   if (!has_states && (executor->lost() || here.idle.size() >= idle_executors))
-    return;  // the states are lost with it, which runs have to say
-  // Without memory to keep it, it is let go.
+    return;  // the states are lost with the device, and later runs must report that
+  // If there is no memory to keep the executor, it is destroyed.
   (void)detail::guard_memory([&] {
     here.idle.push_back(std::move(executor));
     return Status();
   });
 }
 
-/// The first run on a real clock readies memory, one that verifies computes everything twice: neither is compared with what was predicted.
+/// Compares a run's time with the prediction, except for the first run on a real clock, which still prepares memory, and for one that
+/// verifies, which computes everything twice.
 Result<RunResult> Executable::State::run_within_limits(Executor& executor, const RunOptions& options, bool first) const {
   if (!plan.graph->limits.prediction_error) return run_until_stopped(executor, options);
   RunOptions timed = options;
@@ -103,7 +104,7 @@ Result<RunResult> Executable::State::run_within_limits(Executor& executor, const
   return result;
 }
 
-/// A name that no input or parameter bears is a misspelt one.
+/// An Error for a name of no input or parameter, which is probably misspelled.
 Status Executable::State::know(const std::map<std::string, Array>& inputs) const {
   std::vector<std::string> names;
   for (const Node& node : plan.graph->nodes)
@@ -151,7 +152,7 @@ Status Executable::State::reset_states() {
 
 namespace {
 
-/// A text says by itself that there was no memory for it.
+/// The text, or a text that reports that there was no memory for it.
 template <class F>
 std::string said(F&& text) {
   return detail::guard_memory_or(text, [] { return detail::out_of_memory().message; });
@@ -191,7 +192,7 @@ Result<RunResult> Executable::run(const RunOptions& options) const {
   return detail::guard_memory([&]() -> Result<RunResult> {
     if (std::optional<Error> left = ForeignCall::left_by_jump()) return *std::move(left);
     std::optional<runtime::RunQueue::Turn> turn;
-    if (state_->has_states) turn.emplace(state_->executors->queue);  // behind those that were submitted before
+    if (state_->has_states) turn.emplace(state_->executors->queue);  // the call waits for runs that were submitted before
     return state_->run(options);
   });
 }
@@ -230,7 +231,7 @@ Result<Executable> compile(const Graph& graph, const CompileOptions& options, co
     Result<runtime::Wiring> wiring = runtime::wire(options);
     if (!wiring) return wiring.error();
     auto state = std::make_shared<Executable::State>();
-    wiring->plan.tries_workers = false;  // what `--workers` would be worth is for reports
+    wiring->plan.tries_workers = false;  // the value of more `--workers` is computed for reports only
     state->plan = planner::plan(graph, wiring->plan);
     state->setup = std::move(wiring->executor);
     state->idle_executors = static_cast<std::size_t>(std::max(options.idle_executors, 0));

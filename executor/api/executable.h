@@ -1,5 +1,5 @@
-// compile(): from a Graph to something that runs, in one call: plans it (partitioner), opens its devices and prepares them (executor). What
-// it gives runs once or many times, one run after the other or several at once.
+// compile(): turns a Graph into an Executable in one call: plans it (partitioner), opens its devices and prepares them (executor). The
+// Executable runs once or many times, sequentially or concurrently.
 //
 //   Result<Executable> program = compile(graph, {.device = "simulated"});
 //   if (!program) return complain(program.error());
@@ -29,51 +29,52 @@ namespace cleave {
 
 /// `compile(graph, {.device = "simulated", .placement = Policy::fastest})`
 struct CompileOptions {
-  /// auto, none, simulated or cuda[:N]; auto is a GPU where one is usable, else the simulated accelerator.
+  /// auto, none, simulated or cuda[:N]; auto is a GPU if one is usable, else the simulated accelerator.
   std::string device = "auto";
   Policy placement = Policy::optimal;
   std::string machine = {};            ///< a shipped machine's name or a machine file; empty: the one of the device
-  DiagnosticOptions diagnostics = {};  ///< which kinds are reported, as the flags -W… of the command line
-  bool tell_allowed = false;           ///< the sink is told also what an allow() silenced (severity `allowed`)
-  Profile profile = {};                ///< observed trips and times in place of assumed ones
+  DiagnosticOptions diagnostics = {};  ///< the kinds that are reported, as with the flags -W… of the command line
+  bool tell_allowed = false;           ///< the sink also receives diagnostics that an allow() silenced (severity `allowed`)
+  Profile profile = {};                ///< observed trip counts and times that replace assumed ones
   bool simplify = true;                ///< false: no pass runs
   PassOptions passes = {};
   ExecutorOptions executor = {};
-  /// How many submitted runs are under way at once, each with an executor (threads and memory) to itself; the others wait for their turn.
+  /// Maximum number of submitted runs under way at once, each with an executor (threads and memory) of its own; further runs wait in a
+  /// queue.
   int runs_at_once = 32;
-  int idle_executors = 4;  ///< how many executors are kept for later runs
+  int idle_executors = 4;  ///< maximum number of executors that are kept for later runs
 };
 
-/// Called for each diagnostic, in order, before compile() returns; not for what was allowed, unless CompileOptions::tell_allowed.
+/// Called for each diagnostic, in order, before compile() returns; for silenced ones only with CompileOptions::tell_allowed.
 using DiagnosticSink = std::function<void(const Diagnostic&)>;
 
-/// One run under way. Movable; the destructor waits for its end. Other threads may ask it too.
+/// Handle of one submitted run. Movable; the destructor waits for the run's end. May be used from several threads.
 class Run {
  public:
   Run(Run&&) noexcept;
   Run& operator=(Run&&) noexcept;
   ~Run();
 
-  /// Whether the run is over, with whatever outcome.
+  /// Whether the run is over, successful or not.
   [[nodiscard]] bool ready() const;
   /// Waits until the run is over; false if it is not at the deadline.
   [[nodiscard]] bool wait_until(std::chrono::steady_clock::time_point deadline) const;
-  /// Waits for the end and gives the outcome; may be called again.
+  /// Waits for the end of the run and returns its outcome; may be called again.
   [[nodiscard]] const Result<RunResult>& wait() const;
-  /// Ends the run soon, also in the middle of an operation, unless it is over: its outcome is then the Error "cancelled". What a host
-  /// function does is not interrupted; a run that waits for its turn never starts.
+  /// Ends the run soon, also in the middle of an operation, unless it is over: its outcome is then the Error "cancelled". A host function
+  /// under way is not interrupted; a run that waits in the queue never starts.
   void cancel();
-  /// One output by name, as soon as the host has its value; the rest of the run goes on. Waits for it. The run's Error if that comes first
-  /// or is the outcome; an Error (usage) for an unknown name.
+  /// Waits for one output by name and returns it as soon as the host has its value, while the rest of the run goes on. The run's Error if
+  /// that comes first or is the outcome; an Error (usage) for an unknown name.
   [[nodiscard]] Result<Array> get(std::string_view name) const;
-  /// The same with a deadline (one that is past: without waiting); nothing if neither the value nor the end of the run is there by then.
+  /// Like `get` with a deadline (a past one: without waiting); nullopt if neither the value nor the end of the run has come by then.
   [[nodiscard]] std::optional<Result<Array>> get_until(std::string_view name, std::chrono::steady_clock::time_point deadline) const;
 
  private:
   friend class Executable;
   struct State;
   explicit Run(std::unique_ptr<State> state);
-  /// Whether it belongs to the process that this one was forked from.
+  /// Whether the run belongs to the process from which this one was forked.
   [[nodiscard]] bool left_to_parent() const;
   void leave_to_parent();
   [[nodiscard]] Result<Array> output_in_child(std::string_view name) const;
@@ -83,7 +84,7 @@ class Run {
 /// A planned program. A handle: copies share the plan and the executors. May be used by several threads at once.
 class Executable {
  public:
-  /// Everything that was decided, as values: placement, transfers, diagnostics, program.
+  /// All decisions as values: placement, transfers, diagnostics, program.
   [[nodiscard]] const Plan& plan() const;
   [[nodiscard]] const Diagnostics& diagnostics() const { return plan().diagnostics; }
 
@@ -92,12 +93,12 @@ class Executable {
   [[nodiscard]] std::string dot() const;      ///< Graphviz source
   [[nodiscard]] std::string sarif() const;    ///< the diagnostics as SARIF 2.1.0
 
-  /// Inputs by name. A call in braces, `run({{"x", x}})` or `run({})`, gives them in one way, as no map is made of braces below.
+  /// Inputs by name. A call with braces, `run({{"x", x}})` or `run({})`, is unambiguous, since no overload below makes a map from braces.
   using Inputs = std::map<std::string, Array>;
   using NamedInputs = std::initializer_list<std::pair<const std::string, Array>>;
 
-  /// Runs and waits. Inputs and parameters by name; what is missing takes its default data or is an Error. Errors name node and line; the
-  /// next run starts afresh.
+  /// Runs the program and waits. Inputs and parameters are given by name; a missing one takes its default data or is an Error. Errors name
+  /// node and line; the next run starts afresh.
   [[nodiscard]] Result<RunResult> run() const { return run_on(Inputs()); }
   [[nodiscard]] Result<RunResult> run(NamedInputs inputs) const { return run_on(Inputs(inputs)); }
   template <std::same_as<Inputs> Map>
@@ -106,9 +107,9 @@ class Executable {
   }
   [[nodiscard]] Result<RunResult> run(const RunOptions& options) const;
   /// Starts a run on a thread of its own and returns at once. Each run in flight has an executor, with its memory, to itself; a few
-  /// executors are kept for later runs. Host functions may then be called by several runs at once. More than `runs_at_once` runs wait for
-  /// their turn, in the order of submission, or until somebody waits for them; that also where the system has no thread for more. Where it
-  /// has none at all, the outcome is an Error (machine).
+  /// executors are kept for later runs. Host functions may then be called by several runs at once. If more than `runs_at_once` runs are
+  /// submitted, or if the system cannot create another thread, further runs wait in the order of submission, or until a caller waits for
+  /// them. If the system creates no thread at all, the outcome is an Error (machine).
   [[nodiscard]] Run submit() const { return submit_on(Inputs()); }
   [[nodiscard]] Run submit(NamedInputs inputs) const { return submit_on(Inputs(inputs)); }
   template <std::same_as<Inputs> Map>
@@ -117,13 +118,14 @@ class Executable {
   }
   [[nodiscard]] Run submit(RunOptions options) const;
 
-  /// The value of the state (keep_state() in graph/states.h, `resident` of a model) that the input or parameter `name` is, as the last run
-  /// that went well left it, once all runs before are over. Runs of a program with states follow one another in the order of submission
-  /// (so that none may wait for another one, as a host function would that runs the program); each takes the states as the one before left
-  /// them, unless it is given them as inputs, and one that fails leaves them as they were. What lies on the accelerator stays there; a run
-  /// gives back no output that is the next value of a state. An Error (unknown) for another name, (usage) before the first run.
+  /// The value of the state (keep_state() in graph/states.h, `resident` of a model) of the input or parameter `name` after the last
+  /// successful run; waits until all earlier runs are over. Runs of a program with states execute one after another in the order of
+  /// submission, so a run must not wait for another one (as a host function would that runs the program). Each run continues with the
+  /// states of the previous one, unless they are given as inputs; a run that fails leaves them unchanged. A state on the accelerator stays
+  /// there; an output that is the next value of a state is not among the results of a run. An Error (unknown) for another name, (usage)
+  /// before the first run.
   [[nodiscard]] Result<Array> state(std::string_view name) const;
-  /// Once all runs before are over: all states begin anew, with what the next run is given or the model has for them.
+  /// Resets all states to the values that the next run is given or that the model has for them, once all earlier runs are over.
   Status reset_states() const;
 
  private:
@@ -136,8 +138,8 @@ class Executable {
   std::shared_ptr<State> state_;
 };
 
-/// Plans `graph` and readies it to run. An Error for a device or machine that cannot be had (usage), for the first error among the
-/// diagnostics (of tracing, of planning, of an exceeded limit; all of them go to `sink`), and for what stops the executor.
+/// Plans `graph` and prepares it to run. An Error for a device or machine that is not available (usage), for the first error among the
+/// diagnostics (of tracing, of planning, of an exceeded limit; all of them go to `sink`), and for an error of the executor.
 Result<Executable> compile(const Graph& graph, const CompileOptions& options = {}, const DiagnosticSink& sink = nullptr);
 
 }  // namespace cleave

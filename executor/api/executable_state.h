@@ -1,6 +1,6 @@
-// What all copies of an Executable share: the plan, and the executors that are ready for the next run. A few of these are kept; what a
-// burst of runs has made beyond them is let go again, and one that lost its device is not used again. A child made by fork has executors of
-// its own: those of its parent need threads that only the parent has.
+// The state that all copies of an Executable share: the plan, and the idle executors for the next runs. A few executors are kept; further
+// ones that a burst of runs created are destroyed, and one that lost its device is not reused. A child process made by fork has executors
+// of its own, since its parent's executors need threads that exist only in the parent.
 #pragma once
 
 #include <atomic>
@@ -19,8 +19,8 @@ namespace cleave {
 struct Executable::State {
   Plan plan;
   runtime::ExecutorSetup setup;
-  std::size_t idle_executors = 0;  ///< as many are kept
-  /// The program has states: its runs follow one another in the queue, and all of them take the one executor that has these.
+  std::size_t idle_executors = 0;  ///< maximum number of executors kept
+  /// The program has states: its runs follow one another in the queue, and all of them use the one executor that holds the states.
   bool has_states = false;
   int runs_at_once = 1;
 
@@ -30,19 +30,20 @@ struct Executable::State {
     std::mutex mutex;
     // Guarded by the mutex.
     std::vector<std::unique_ptr<runtime::Executor>> idle;
-    bool states_left_behind = false;  ///< in the process that this one was forked from
+    bool states_left_behind = false;  ///< the states are in the process from which this one was forked
   };
   PerProcess<Executors> executors{[this](Executors*) { return make_executors(); }};
   std::atomic<bool> has_run = false;
   const BornHere born{};
 
-  /// One that was kept, or else a new one.
+  /// Returns a kept executor, or else a new one.
   Result<std::unique_ptr<runtime::Executor>> take();
   void put_back(std::unique_ptr<runtime::Executor> executor);
   Result<Array> state(std::string_view name);
   Status reset_states();
 
-  /// Runs and waits. `announce` is told who runs, and afterwards null; if it says no, nothing runs.
+  /// Runs the program and waits. `announce` is called with the executor before the run, and with null after it; if it returns false,
+  /// nothing runs.
   Result<RunResult> run(const RunOptions& run_options, const std::function<bool(runtime::Executor*)>& announce = nullptr);
 
  private:
@@ -53,7 +54,7 @@ struct Executable::State {
 
 namespace runtime {
 
-/// Tells the sink, if there is one. An Error if it throws.
+/// Calls the sink, if there is one. An Error if it throws.
 Status tell(const DiagnosticSink& sink, const Diagnostic& diagnostic);
 
 }  // namespace runtime

@@ -1,5 +1,5 @@
-// page_locked(): arrays that a device copies from and to directly. All others go through page-locked memory of the executor's own, which
-// costs one more copy on the host each way.
+// page_locked(): allocates arrays that a device copies from and to directly. All other arrays are staged through the executor's own
+// page-locked memory, which costs one more copy on the host in each direction.
 //
 //   Result<Array> images = page_locked({DType::f32, {64, 784}}, "cuda");
 //   if (!images) return complain(images.error());
@@ -21,8 +21,8 @@ namespace cleave {
 
 /// A zero-filled array in memory that `device` (as of compile(): auto, none, simulated or cuda[:N]) copies from and to directly.
 /// For cuda[:N] the GPU's driver locks it, for all GPUs; it is given back when the last Array on it is gone, from any thread. For the
-/// simulated accelerator, page-locking is simulated: it is ordinary memory, copied from directly. For `none` nobody copies, and the Array
-/// is an ordinary one. Errors: (usage) no such device; (machine) no usable GPU, no memory.
+/// simulated accelerator, page-locking is simulated: it is ordinary memory, copied from directly. For `none` there are no copies, and the
+/// Array is an ordinary one. Errors: (usage) no such device; (machine) no usable GPU, no memory.
 Result<Array> page_locked(TensorType type, std::string_view device = "auto");
 
 }  // namespace cleave

@@ -1,4 +1,4 @@
-// Run: one submitted run, from the queue to its outcome, and all who wait for it or for one of its outputs.
+// Run: one submitted run, from the queue to its outcome, and the synchronization with callers that wait for it or for one of its outputs.
 #include <condition_variable>
 #include <mutex>
 #include <optional>
@@ -22,12 +22,12 @@ struct Run::State final : RunQueue::Job {
   std::shared_ptr<Executable::State> executable;  ///< until the run is over
   RunOptions options;
   mutable std::mutex mutex;
-  mutable std::condition_variable news;               ///< an output, or the end
-  std::map<std::string, Array, std::less<>> outputs;  ///< so far
-  std::optional<Result<RunResult>> result;            ///< of work(), until finish() says it
+  mutable std::condition_variable news;               ///< signals an output, or the end
+  std::map<std::string, Array, std::less<>> outputs;  ///< received so far
+  std::optional<Result<RunResult>> result;            ///< set by work(), until finish() publishes it
   std::optional<Result<RunResult>> outcome;
   bool cancelled = false;
-  Executor* executor = nullptr;  ///< while it runs this
+  Executor* executor = nullptr;  ///< while it executes this run
   const BornHere born{};
 
   State(std::shared_ptr<Executable::State> of, RunOptions with)
@@ -78,10 +78,10 @@ struct Run::State final : RunQueue::Job {
     for (;;) {
       {
         const std::lock_guard lock(mutex);
-        cancelled = true;  // heeded where the run has no executor yet
+        cancelled = true;  // checked if the run has no executor yet
         if (!executor || executor->cancel()) return;
       }
-      // It is about to take its first step, or has just taken its last.
+      // The run is about to take its first step, or has just taken its last.
       std::this_thread::sleep_for(std::chrono::microseconds(50));
     }
   }
@@ -101,9 +101,9 @@ struct Run::State final : RunQueue::Job {
     }
     return Error{"the program has no output `" + std::string(name) + "`" + did_you_mean_or_has(name, names), {}, ErrorKind::usage};
   }
-  /// Under the lock.
+  /// Called under the lock.
   [[nodiscard]] bool has_output(std::string_view name) const { return (outcome && !outcome->ok()) || outputs.find(name) != outputs.end(); }
-  /// Under the lock.
+  /// Called under the lock.
   [[nodiscard]] std::optional<Result<Array>> output(std::string_view name) const {
     if (outcome && !outcome->ok()) return Result<Array>(outcome->error());
     if (const auto found = outputs.find(name); found != outputs.end()) return Result<Array>(found->second);
@@ -127,7 +127,8 @@ Run::~Run() {
   leave_to_parent();
 }
 
-/// In the child of a fork nothing will ever change a run of the parent's, and what its thread was changing is not to be touched.
+/// In the child of a fork, no thread ever changes a run of the parent's, and data that the parent's thread was changing must not be
+/// accessed.
 bool Run::left_to_parent() const {
   return state_ && !state_->born.here();
 }
@@ -135,17 +136,18 @@ void Run::leave_to_parent() {
   if (left_to_parent()) (void)state_.release();
 }
 
-/// What the child of a fork says of it: its outcome, if that was known.
+/// The outcome that the child of a fork reports: the run's, if that was known at the fork.
 static const Result<RunResult>& outcome_in_child(const std::mutex& of_parent, const std::optional<Result<RunResult>>& outcome) {
   static const Result<RunResult> none =
       Error{"the run belongs to the process that this one was forked from, and was under way then; only that process has its results",
             {},
             ErrorKind::usage};
-  const std::unique_lock lock(const_cast<std::mutex&>(of_parent), std::try_to_lock);  // held: by a thread that this process does not have
+  const std::unique_lock lock(const_cast<std::mutex&>(of_parent),
+                              std::try_to_lock);  // if locked: by a thread that does not exist in this process
   return lock.owns_lock() && outcome ? *outcome : none;
 }
 
-/// Of a run for which there was not even the memory to submit it; also what one that was moved away says.
+/// The outcome of a run that could not be submitted for lack of memory, and of one that was moved from.
 static const Result<RunResult>& outcome_of_none() {
   static const Result<RunResult> outcome = detail::out_of_memory();
   return outcome;

@@ -18,7 +18,7 @@ Status RunQueue::submit(Job& job) {
 
 void RunQueue::hurry(Job& job) {
   const std::lock_guard lock(mutex_);
-  if (job.waits_ && !in_order_ && start(job)) remove(job);  // else its turn comes when another is done
+  if (job.waits_ && !in_order_ && start(job)) remove(job);  // else it starts when another job is done
 }
 
 bool RunQueue::withdraw(Job& job) {
@@ -49,10 +49,10 @@ void RunQueue::leave() {
     if (started) return;
     ++threads_;
   }
-  drive(next);  // without a thread to be had, on this one
+  drive(next);  // if the system creates no thread, on this one
 }
 
-/// Under the lock, so that the job has its thread before anybody passes it on.
+/// Called under the lock, so that the job has its thread before another thread can pass the thread on.
 Status RunQueue::start(Job& job) {
   Result<Thread> thread =
       detail::guard_memory([&] { return Thread::start([queue = shared_from_this(), first = &job] { queue->drive(first); }); });
@@ -69,7 +69,7 @@ bool RunQueue::remove(Job& job) {
   return true;
 }
 
-/// One job after the other on this thread, which belongs to the one under way.
+/// Executes one job after the other on this thread, which belongs to the job under way.
 void RunQueue::drive(Job* job) {
   while (job) {
     job->work();

@@ -1,6 +1,6 @@
 // RunQueue: submitted runs, in the order of submission. At most `at_once` of them are under way at a time, each on a thread; the others
-// wait for their turn. When somebody waits for a run whose turn has not come, it gets a thread at once, beyond the limit: runs that wait
-// for each other cannot block each other. Knows nothing of what a run does.
+// wait in the queue. When a caller waits for a queued run, that run gets a thread at once, beyond the limit, so runs that wait for each
+// other cannot block each other. The queue does not know what a run does.
 #pragma once
 
 #include <condition_variable>
@@ -18,9 +18,9 @@ class RunQueue : public std::enable_shared_from_this<RunQueue> {
    public:
     virtual ~Job() = default;
     virtual void work() = 0;
-    /// After work(): says that it is done. The queue does not touch the job any more.
+    /// Called after work(): reports that the job is done. After it the queue does not access the job.
     virtual void finish() = 0;
-    /// Once it has said so: waits for its thread, unless that has gone on to another job.
+    /// Must be called after the job has reported its end: waits for its thread, unless the thread has gone on to another job.
     void join() { thread_.join(); }
 
    private:
@@ -32,20 +32,21 @@ class RunQueue : public std::enable_shared_from_this<RunQueue> {
 
   class Turn;
 
-  /// `in_order`: nobody's turn comes early.
+  /// `in_order`: no job starts before an earlier one has ended.
   explicit RunQueue(std::size_t at_once, bool in_order = false) : at_once_(at_once), in_order_(in_order) {}
   RunQueue(const RunQueue&) = delete;
   RunQueue& operator=(const RunQueue&) = delete;
 
-  /// Starts the job, or lets it wait. An Error (machine) where no thread can be had and none is under way that could take it later.
+  /// Starts the job, or queues it. An Error (machine) if the system creates no thread and no thread is under way that could take the job
+  /// later.
   Status submit(Job& job);
-  /// Gives a job that waits a thread now, if there is one to be had.
+  /// Gives a queued job a thread at once, if the system creates one.
   void hurry(Job& job);
-  /// Takes back a job that waits. False: it is under way, or over.
+  /// Removes a queued job. False: it is under way, or over.
   bool withdraw(Job& job);
 
  private:
-  /// Whether nothing is under way, and the caller is from now on, until leave(). Else the job waits.
+  /// If nothing is under way, the caller occupies the queue until leave() and the result is true. Else the job is queued.
   bool enter(Job& job);
   void leave();
   Status start(Job& job);
@@ -55,12 +56,12 @@ class RunQueue : public std::enable_shared_from_this<RunQueue> {
   const std::size_t at_once_;
   const bool in_order_;
   std::mutex mutex_;
-  std::deque<Job*> waiting_;  ///< only while a thread is under way that will come back for them
-  std::size_t threads_ = 0;   ///< that are under way with a job, or are in the queue by enter()
+  std::deque<Job*> waiting_;  ///< only while a thread is under way that takes them later
+  std::size_t threads_ = 0;   ///< threads with a job, and callers between enter() and leave()
 };
 
-/// While it lives, the caller's own thread is what is under way in a queue of one at a time: what was submitted before is over, and what is
-/// submitted later waits.
+/// While this object lives, the caller's own thread occupies a queue with one run at a time: jobs submitted before are over, and jobs
+/// submitted later wait.
 class RunQueue::Turn final : Job {
  public:
   explicit Turn(std::shared_ptr<RunQueue> queue);
@@ -80,7 +81,7 @@ class RunQueue::Turn final : Job {
   std::mutex mutex_;
   std::condition_variable news_;
   Phase phase_ = Phase::waits;
-  const bool here_;  ///< there is no thread that keeps its place
+  const bool here_;  ///< the caller has entered the queue; else a thread of the queue holds its turn
 };
 
 }  // namespace cleave::runtime

@@ -1,5 +1,4 @@
-// The cache behind Specialized: programs by the types of their inputs. A hit holds a lock for one lookup; tracing and compiling hold
-// another.
+// Specialized: the cache of programs by the types of their inputs. A hit holds a lock for one lookup; tracing and compiling hold another.
 #include "executor/api/specialized.h"
 
 #include <mutex>
@@ -12,10 +11,10 @@
 namespace cleave {
 namespace {
 
-/// More programs of one function than this, and its caller is told.
+/// If a function has more programs than this, the caller gets a diagnostic.
 constexpr std::size_t kFew = 8;
 
-/// Types as one text: what a program is found by.
+/// The types as one text: the key of a program.
 std::string key_of(const std::vector<TensorType>& types) {
   std::string key;
   for (const TensorType& type : types) key += to_string(type) + ' ';
@@ -39,7 +38,7 @@ struct Specialized::State {
   };
   PerProcess<Programs> programs{take_over};
 
-  /// The child of a fork has its parent's programs, unless a thread of that was adding one.
+  /// The child of a fork takes over its parent's programs, unless a thread of the parent was adding one.
   static std::unique_ptr<Programs> take_over(Programs* of_parent) {
     auto made = std::make_unique<Programs>();
     if (!of_parent) return made;
@@ -54,7 +53,7 @@ struct Specialized::State {
     const auto found = mine.by_types.find(key);
     return found == mine.by_types.end() ? std::nullopt : std::optional(found->second);
   }
-  /// Gives how many there are now.
+  /// Returns the new number of programs.
   std::size_t keep(std::string key, Executable program) {
     Programs& mine = *programs;
     const std::lock_guard lock(mine.mutex);
@@ -101,7 +100,7 @@ Result<Executable> Specialized::find_or_make(const std::vector<TensorType>& type
   if (std::optional<Executable> known = state_->find(key)) return *std::move(known);
 
   const std::lock_guard lock(state_->programs->making);
-  if (std::optional<Executable> known = state_->find(key)) return *std::move(known);  // another thread was first
+  if (std::optional<Executable> known = state_->find(key)) return *std::move(known);  // another thread has compiled it meanwhile
   Result<Executable> program = state_->make(types);
   if (!program || state_->keep(key, *program) != kFew + 1) return program;
   if (Status told = state_->report_many(kFew + 1, caller); !told) return told.error();

@@ -1,11 +1,11 @@
-// specialize(): a program for inputs of any size. Types in a Graph are fixed, so the function is traced and compiled once for each tuple of
-// input types that it meets; what was compiled is kept.
+// specialize(): makes a program for inputs of any size. Types in a Graph are fixed, so the function is traced and compiled once for each
+// new tuple of input types; compiled programs are cached.
 //
 //   Specialized normalize = specialize("normalize", {"x"}, [](Tensor x) { return named("y", x / sum(x)); });
 //   Result<RunResult> small = normalize.run(Array::of<float>({2}, {1, 3}));
 //   Result<RunResult> large = normalize.run({{"x", million_numbers}});
 //
-// Tracing is trace.h's matter, planning and running executable.h's.
+// trace.h documents tracing, executable.h planning and running.
 #pragma once
 
 #include <concepts>
@@ -22,32 +22,32 @@
 
 namespace cleave {
 
-/// A function with the programs made from it so far. A handle: copies share them. May be used by several threads at once; the function and
-/// the sink are called by one at a time and must not use the handle themselves.
+/// A function with the programs compiled from it so far. A handle: copies share them. May be used by several threads at once; the function
+/// and the sink are called by one thread at a time and must not use the handle themselves.
 class Specialized {
  public:
-  /// The first of several arrays, with the place of the call.
+  /// The first of several arrays, with the source location of the call.
   struct First {
     First(Array a, Here h = Here::now()) : array(std::move(a)), here(h) {}
     Array array;
     Here here;
   };
 
-  /// Runs the program for these inputs, in the order of their names, and waits. Compiles it if it is the first of its types: the Errors of
-  /// compile(), each at its line; they are not kept.
+  /// Runs the program for these inputs, given in the order of their names, and waits. Compiles it if their types are new. Errors are those
+  /// of compile(), each at its line; a failed compilation is not cached.
   template <std::convertible_to<Array>... Rest>
   [[nodiscard]] Result<RunResult> run(const First& first, const Rest&... rest) const {
     return run_in_order({first.array, rest...}, first.here);
   }
-  /// The same by name; parameters may be among them.
+  /// The same with inputs by name, which may include parameters.
   [[nodiscard]] Result<RunResult> run(std::map<std::string, Array> inputs = {}, Here here = Here::now()) const;
 
   /// The program for inputs of these types, compiled now if there is none yet. Errors as above.
   [[nodiscard]] Result<Executable> executable(const std::vector<TensorType>& types, Here here = Here::now()) const;
-  /// How many programs there are.
+  /// The number of compiled programs.
   [[nodiscard]] std::size_t specializations() const;
 
-  /// What is behind specialize(): `record` traces the function on inputs of given types.
+  /// The type-erased function of specialize(): `record` traces it on inputs of given types.
   using Record = std::function<Graph(const std::vector<Input>&)>;
   Specialized(std::string name, std::vector<std::string> inputs, Record record, CompileOptions options, DiagnosticSink sink, Here here);
 
@@ -58,13 +58,14 @@ class Specialized {
   std::shared_ptr<State> state_;
 };
 
-/// `body` takes one Tensor an input, or all of them as a `const std::vector<Tensor>&`, and returns what a traced function may return. The
-/// sink is told the diagnostics of every program, and once, when a ninth is made, that there are so many.
+/// `body` takes one Tensor for each input, or all of them as a `const std::vector<Tensor>&`, and returns anything that a traced function
+/// may return. The sink receives the diagnostics of every program, and one diagnostic when a ninth program is compiled, which says that
+/// there are so many.
 template <class F>
 requires std::invocable < F&, const std::vector<Tensor>
 & > Specialized specialize(std::string name, std::vector<std::string> inputs, F body, CompileOptions options = {},
                            DiagnosticSink sink = nullptr, Here here = Here::now()) {
-  // trace() takes five letters off the column, those of its own name.
+  // trace() moves the column back by the five letters of its own name.
   auto record = [name, body = std::move(body), there = here.of("speci")](const std::vector<Input>& typed) mutable {
     return trace(name, typed, body, {}, there);
   };

@@ -1,5 +1,5 @@
-// The one place that wires the parts: from what a caller asks for (CompileOptions) to what the planner and the executor are told. compile()
-// and the command line both come through here.
+// Wiring: the one place that connects the parts: it translates a caller's request (CompileOptions) into the options of the planner and the
+// executor. Both compile() and the command line use it.
 #pragma once
 
 #include <memory>
@@ -16,10 +16,10 @@ struct Wiring {
   ExecutorSetup executor;
 };
 
-/// An Error for a device or machine that cannot be had, or options that mean nothing to the device.
+/// An Error for a device or machine that is not available, or for options that do not apply to the device.
 Result<Wiring> wire(const CompileOptions& options);
 
-/// Readies a plan to run, with the plan's own costs.
+/// Prepares a plan to run, with the plan's own costs.
 Result<std::unique_ptr<Executor>> make_executor(const Plan& plan, const ExecutorSetup& setup);
 
 }  // namespace cleave::runtime

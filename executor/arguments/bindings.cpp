@@ -19,7 +19,7 @@
 namespace cleave::runtime {
 namespace {
 
-/// An attribute that may be written as any number or list of numbers.
+/// The numbers of an attribute that may be written as any number or list of numbers.
 std::vector<double> numbers(const AttributeValue& value) {
   if (const auto* list = std::get_if<std::vector<double>>(&value)) return *list;
   if (const auto* list = std::get_if<std::vector<std::int64_t>>(&value)) return {list->begin(), list->end()};
@@ -29,7 +29,7 @@ std::vector<double> numbers(const AttributeValue& value) {
   return {};
 }
 
-/// An array of the number; an Error if the type does not hold it.
+/// An array filled with the number; an Error if the type cannot hold it.
 Result<Array> filled(const TensorType& type, const AttributeValue& value) {
   const auto* whole = std::get_if<std::int64_t>(&value);
   const std::vector<double> list = numbers(value);
@@ -52,10 +52,10 @@ Result<Array> filled(const TensorType& type, const AttributeValue& value) {
   return array;
 }
 
-/// The attributes of which one says how an input or parameter begins.
+/// The attributes that define the initial data of an input or parameter, of which a node has at most one.
 constexpr const char* kBeginnings[] = {"file", "value", "uniform", "normal"};
 
-/// The array that the model itself gives the node, or an Error.
+/// The array of the model's own data for the node, or an Error.
 Result<Array> default_of(const Graph& graph, NodeId id) {
   const Node& node = graph.nodes[id];
   const Value& value = graph.values[node.results[0]];
@@ -74,7 +74,7 @@ Result<Array> default_of(const Graph& graph, NodeId id) {
                "give it by its name: `run({{\"" + value.name + "\", array}})`, in Python `run(" + value.name + "=array)`"};
 }
 
-/// A library's function in the place of a declaration that names one.
+/// Replaces the declaration of a library's function by the loaded function.
 std::optional<Error> bind_attribute(AttributeValue& value, const std::vector<std::string>& library_paths, bool& changed) {
   auto* function = std::get_if<std::shared_ptr<const HostFunction>>(&value);
   if (!function || !*function || (*function)->call || (*function)->library.empty()) return std::nullopt;

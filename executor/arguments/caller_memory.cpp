@@ -17,7 +17,7 @@ bool overlap(const Array& a, const Array& b) {
 }
 
 const Output* find_output(const Graph& graph, const std::string& name) {
-  const std::vector<bool> state = state_outputs(graph);  // nobody's but the next run's
+  const std::vector<bool> state = state_outputs(graph);  // these outputs belong to the next run only
   for (std::size_t i = 0; i < state.size(); ++i)
     if (!state[i] && graph.outputs[i].name == name) return &graph.outputs[i];
   return nullptr;

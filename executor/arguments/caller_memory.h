@@ -1,6 +1,6 @@
-// CallerMemory: arrays of the caller that are used in place, without staging. Devices copy arguments out of page-locked ones, and results
-// into them; every other result is copied into the array that the caller gave for it. The run holds the arrays, so that they outlive each
-// copy.
+// CallerMemory: the caller's arrays that are used in place, without staging. Devices copy arguments directly out of page-locked arrays, and
+// results into them; every other result is copied into the array that the caller gave for it. The run holds the arrays, so that they
+// outlive each copy.
 #pragma once
 
 #include <map>
@@ -11,7 +11,7 @@
 
 namespace cleave::runtime {
 
-/// That RunOptions::results names outputs, with arrays of their types that can be written and share no memory with an argument or with each
+/// Checks that RunOptions::results names outputs, with writable arrays of their types that share no memory with an argument or with each
 /// other. An Error (usage, unknown).
 Status check_results(const Graph& graph, const RunOptions& options, const std::map<NodeId, Array>& leaves);
 
@@ -20,16 +20,16 @@ Array deliver(const RunOptions& options, const std::string& name, const Array& a
 
 class CallerMemory {
  public:
-  /// Before each run. `simulated`: so is the accelerator.
+  /// Must be called before each run. `simulated`: the accelerator is simulated.
   void begin(const Graph& graph, const RunOptions& options, const std::map<NodeId, Array>& leaves, bool simulated);
   void end() { *this = {}; }
 
-  /// Where a device may read an argument; null: in staging memory only.
+  /// The address from which a device may read an argument directly; null: the argument must be staged.
   [[nodiscard]] const std::byte* source(ValueId value) const {
     const auto found = sources_.find(value);
     return found == sources_.end() ? nullptr : found->second.bytes();
   }
-  /// Where a device may write a result.
+  /// The array into which a device may write a result directly; null: there is none.
   [[nodiscard]] const Array* target(ValueId value) const {
     const auto found = targets_.find(value);
     return found == targets_.end() ? nullptr : &found->second;
@@ -39,7 +39,7 @@ class CallerMemory {
   std::map<ValueId, Array> sources_, targets_;
 };
 
-/// The memory of an array that the caller gave to be written, whoever shares it.
+/// The memory of an array that the caller gave as a result, writable even if the array is shared.
 inline std::byte* writable(const Array& array) {
   return const_cast<std::byte*>(array.bytes());
 }

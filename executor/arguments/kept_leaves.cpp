@@ -14,8 +14,8 @@ std::optional<KeptLeaves::FileState> KeptLeaves::state_of(const Node& node) {
   struct stat found {};
   timespec now{};
   if (stat(file->c_str(), &found) != 0 || !S_ISREG(found.st_mode) || clock_gettime(CLOCK_REALTIME, &now) != 0) return std::nullopt;
-  // Changed just now, it may change again unseen, or has since it was read: clocks of files tick every ten milliseconds, or in whole
-  // seconds.
+  // A file that changed just now may change again unnoticed, or may have changed since it was read: file timestamps have a resolution of
+  // ten milliseconds, or of whole seconds.
   const double age =
       static_cast<double>(now.tv_sec - found.st_ctim.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec - found.st_ctim.tv_nsec);
   if (age < (found.st_ctim.tv_nsec == 0 ? 3 : 0.05)) return std::nullopt;

@@ -1,5 +1,5 @@
-// KeptLeaves: what a model itself gives its parameters and inputs, for all runs of a program and all its executors. A parameter is drawn,
-// filled or read once, at the first run. What an input has by default is read again when its file has changed.
+// KeptLeaves: caches the model's own data for parameters and inputs, for all runs of a program and all its executors. A parameter is drawn,
+// filled or read once, at the first run. An input's default data are read again when its file has changed.
 #pragma once
 
 #include <array>
@@ -13,16 +13,17 @@
 
 namespace cleave::runtime {
 
-/// Safe from any thread.
+/// May be used from any thread.
 class KeptLeaves {
  public:
-  /// The array of `node`, if it is still what the model gives.
+  /// The cached array of `node`, if the model's data have not changed.
   [[nodiscard]] std::optional<Array> find(const Graph& graph, NodeId node) const;
-  /// What is to be taken: `array`, or of a parameter what another run has kept meanwhile.
+  /// Caches `array` and returns it; for a parameter that another run has cached meanwhile, returns that one.
   Array keep(const Graph& graph, NodeId node, Array array);
 
  private:
-  /// By which a file is known to be as it was: its identity, size and times. Empty: it is not there, or so new that it may change unseen.
+  /// Identifies an unchanged file: its identity, size and times. Nullopt: the file does not exist, or is so new that it may change
+  /// unnoticed.
   using FileState = std::array<std::int64_t, 6>;
   static std::optional<FileState> state_of(const Node& node);
   struct Leaf {

@@ -5,7 +5,7 @@
 namespace cleave::runtime {
 namespace {
 
-/// The one result, of type `type`, of `op` by its meaning.
+/// Runs the reference implementation of `op`, which has one result of type `type`.
 Result<Array> evaluate(std::string_view op, std::vector<Array> inputs, const Attributes& attributes, const TensorType& type) {
   const OpDef* definition = find_op(op);
   CLEAVE_CHECK(definition, "the vocabulary lacks an op that parameters need");

@@ -1,4 +1,4 @@
-// Initial values of parameters drawn from a distribution, by the same generator as the random ops: equal seeds, equal numbers.
+// Initial values of parameters drawn from a distribution, by the same generator as the random ops: equal seeds give equal numbers.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What one run is given and what it gives back.
+// RunOptions and RunResult: the arguments of one run, and its results.
 #pragma once
 
 #include <cstdint>
@@ -19,27 +19,28 @@ namespace cleave {
 class RunProgress;  // executor/report/progress.h
 
 struct RunOptions {
-  std::map<std::string, Array> inputs;  ///< by name, inputs and parameters alike; the rest takes the model's default data or is an Error
-  /// Arrays that outputs are written into, by name, in place: RunResult gives them back, and whoever shares one sees it. Page-locked ones
-  /// (page_locked.h) are reached by the device directly. Undefined after a run that failed.
+  std::map<std::string, Array>
+      inputs;  ///< by name, inputs and parameters alike; a missing one takes the model's default data or is an Error
+  /// Arrays into which outputs are written in place, by name: RunResult returns the same arrays. A device accesses page-locked ones
+  /// (page_locked.h) directly. Their contents are undefined after a failed run.
   std::map<std::string, Array> results;
   std::function<void(std::string_view)> print;  ///< a line of `print`; null: standard output
   /// Called with each output as soon as the host has its value, which may be long before the end of the run; from one of the executor's
   /// threads. A run that fails gives only the outputs that came before the failure. May be null.
   std::function<void(std::string_view name, const Array& array)> on_output;
-  bool verify = false;  ///< computes every node a second time by its meaning; the first difference is an Error at its line
-  /// With `verify`: called with each node before it is checked, and the number of operations that takes; from any of the executor's
-  /// threads. May be null.
+  bool verify = false;  ///< computes every node a second time by its reference implementation; the first difference is an Error at its line
+  /// With `verify`: called before each node is checked, with the number of operations of the check; from any of the executor's threads. May
+  /// be null.
   std::function<void(std::string_view name, double operations)> on_verify;
-  /// Told how far the run is as it goes, and read by whoever wants to know; outlives the run. Null: nobody looks.
+  /// Records the progress of the run for readers on other threads; must outlive the run. Null: no progress is recorded.
   RunProgress* progress = nullptr;
-  bool timeline = false;  ///< fill RunResult::timeline; an accelerator that has a clock takes the times, at some cost
-  /// What RunResult::timeline would hold, told while it happens, also of a run that fails; for runs that are too long to keep it. May be
-  /// null.
+  bool timeline = false;  ///< fill RunResult::timeline; an accelerator with a real clock measures times, at some cost
+  /// Receives the events of RunResult::timeline while they happen, also of a run that fails; for runs that are too long to keep them all.
+  /// May be null.
   TimelineSink on_timeline;
   bool observe = false;  ///< fill RunResult::observed
-  /// Asked to stop, the run ends soon, also in the middle of an operation, with the Error "cancelled"; what a host function does is not
-  /// interrupted.
+  /// When stop is requested, the run ends soon, also in the middle of an operation, with the Error "cancelled"; a host function under way
+  /// is not interrupted.
   std::stop_token stop = {};
 };
 
@@ -50,13 +51,14 @@ struct TransferCount {
 
 struct RunResult {
   std::vector<std::pair<std::string, Array>> outputs;      ///< in the graph's order
-  TransferCount host_to_accelerator, accelerator_to_host;  ///< what really moved, each executed value transfer once
+  TransferCount host_to_accelerator, accelerator_to_host;  ///< executed transfers, each value counted once for each execution
   double seconds = 0;                                      ///< wall clock
-  double simulated_seconds = 0;                            ///< virtual clock; 0 where no device simulates
+  double simulated_seconds = 0;                            ///< virtual clock; 0 without a simulated device
   Timeline timeline;
   Profile observed;
-  /// What the run itself gives reason to say: an error where its time differs from the predicted one by more than `limits.prediction_error`
-  /// of the program. Without that limit, and of the first run of an Executable on a real clock, which readies memory, nothing.
+  /// Diagnostics of the run itself: an error if its time differs from the predicted one by more than the program's
+  /// `limits.prediction_error`. Empty without that limit, and for the first run of an Executable on a real clock, which still prepares
+  /// memory.
   Diagnostics diagnostics = {};
 
   /// The output of that name, or null.

@@ -64,7 +64,7 @@ std::optional<std::string> difference(const Array& computed, const Array& expect
   auto differs = [&](std::int64_t i, const std::string& is, const std::string& should) {
     return "element " + std::to_string(i) + " is " + is + " instead of " + should;
   };
-  if (computed.dtype() == DType::i64 || computed.dtype() == DType::u64) {  // beyond what a double holds
+  if (computed.dtype() == DType::i64 || computed.dtype() == DType::u64) {  // a double cannot hold all of their values
     for (std::int64_t i = 0; i < computed.size(); ++i) {
       const auto bits = [&](const Array& array) { return reinterpret_cast<const std::int64_t*>(array.bytes())[i]; };
       const auto text = [&](std::int64_t number) {

@@ -15,7 +15,7 @@ namespace {
 
 using ops::naive::Matrix;
 
-/// The constants of the theorems are small numbers that depend on details of the algorithm; this one is far above what is met.
+/// The constants of the theorems are small numbers that depend on details of the algorithm; this one is far above those observed.
 constexpr double kConstant = 20;
 
 double norm(const Matrix& a) {  // Frobenius
@@ -51,7 +51,7 @@ struct Problem {
   bool upper = false;
 
   using Said = std::optional<std::string>;
-  /// Where a residual is too large.
+  /// The message if a residual is too large.
   static Said above(const char* what, double is, double allowed) {
     if (is <= allowed) return std::nullopt;
     return std::string(what) + " is " + general_text(is, 3) + " (norm), more than the " + general_text(allowed, 3) + " of rounding";
@@ -65,7 +65,7 @@ Said first_of(std::initializer_list<Said> all) {
   return std::nullopt;
 }
 
-/// Columns are orthonormal, but for those whose `weight` is as good as 0.
+/// Checks that the columns are orthonormal, except those whose `weight` is nearly 0.
 Said orthonormal(const char* what, const Matrix& q, double small, const std::vector<double>& weights = {}) {
   const Matrix gram = product(transposed(q), q);
   const auto counts = [&](std::int64_t j) {
@@ -75,11 +75,11 @@ Said orthonormal(const char* what, const Matrix& q, double small, const std::vec
   for (std::int64_t i = 0; i < gram.rows; ++i)
     for (std::int64_t j = 0; j < gram.rows; ++j)
       if (counts(i) && counts(j)) worst = std::max(worst, std::fabs(gram(i, j) - (i == j ? 1 : 0)));
-  // Vectors of a small singular value are as orthogonal as the large ones, as the reference implementation's are not.
+  // Vectors of a small singular value are as orthogonal as the others in a kernel, but not in the reference implementation.
   return Problem::above(what, worst, weights.empty() ? small : std::max(small, 1e3 * small));
 }
 
-/// The first component that is at least half as large as the largest is positive; which one that is may be a matter of rounding.
+/// Checks that the first component that is at least half as large as the largest is positive; rounding may decide which one that is.
 Said signs(const Matrix& vectors) {
   constexpr double kNear = 1e-3;
   for (std::int64_t j = 0; j < vectors.columns; ++j) {
@@ -118,7 +118,7 @@ Said solve(const Problem& of) {
   return std::nullopt;
 }
 
-/// An algorithm promises one of the two residuals, and which one differs.
+/// Checks the two residuals of an inverse: an algorithm promises one of them, and algorithms differ in which.
 Said invert(const Problem& of) {
   const Matrix one = ops::naive::identity(of.in[0].rows);
   const double right = norm(minus(product(of.in[0], of.out[0]), one)), left = norm(minus(product(of.out[0], of.in[0]), one));
@@ -171,7 +171,7 @@ Said singular(const Problem& of) {
                    orthonormal("vh @ transpose(vh) - 1", transposed(vh), of.small, s.elements), in_order(s, false, of.small, size)});
 }
 
-/// Values differ by no more than the norm of what the matrix is off by (Weyl), whatever its condition.
+/// Checks that values differ by no more than the norm of the matrix's error (Weyl), whatever the condition number.
 Said values_near(const Matrix& is, const std::vector<double>& should, double small, double size) {
   double worst = 0;
   for (std::size_t i = 0; i < should.size(); ++i) worst = std::max(worst, std::fabs(is.elements[i] - should[i]));
@@ -185,7 +185,8 @@ Said singular_values(const Problem& of) {
   return values_near(of.out[0], ops::naive::svd(of.in[0]).s, of.small, norm(of.in[0]));
 }
 
-/// The reference's determinant, and the relative error of one: rounding times the condition number. Infinity: nothing is certain.
+/// The reference's determinant, and the relative error of a computed one: rounding times the condition number. Infinity: no digit is
+/// certain.
 struct Expected {
   ops::naive::Determinant determinant;
   double relative;
@@ -197,7 +198,7 @@ Expected expected_determinant(const Problem& of) {
   return {determinant, std::isfinite(condition) && of.small * condition < 1 ? of.small * condition : HUGE_VAL};
 }
 
-/// The determinant of a nearly singular matrix may be any number up to the rounding error of the product of the rows' lengths.
+/// Checks a determinant. That of a nearly singular matrix may be any number up to the rounding error of the product of the rows' lengths.
 Said determinant(const Problem& of) {
   const Expected expected = expected_determinant(of);
   const double should = expected.determinant.sign * std::exp(expected.determinant.logarithm), is = of.out[0](0, 0);
@@ -248,7 +249,7 @@ Matrix read(const Array& array, std::int64_t offset, std::int64_t rows, std::int
   return matrix;
 }
 
-/// Rows and columns of a result's matrices: with all its axes behind those of the batch, at least one of each.
+/// One matrix of a result: its rows and columns are all axes after the batch axes, at least one of each.
 Matrix read_result(const Array& result, std::int64_t i, std::size_t batch_axes, bool column) {
   std::int64_t rows = 1, columns = 1;
   const Shape& shape = result.shape();

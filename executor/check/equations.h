@@ -1,6 +1,6 @@
-// Equations: results that are checked by what they must satisfy, not against the reference implementation's. Decompositions and solutions
-// of ill-conditioned matrices lie far from each other and are all right: what a stable algorithm promises is a small residual, the exact
-// result for operands that differ by rounding (backward error).
+// Equations: results that are checked by the equations that they must satisfy, not against the reference implementation's. Decompositions
+// and solutions of ill-conditioned matrices differ widely and are all right: a stable algorithm promises a small residual, the exact result
+// for operands that differ by rounding (backward error).
 //
 // Source: N. J. Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed. (SIAM, 2002): theorems 9.4 (solve), 10.3 (cholesky) and
 // 19.4 (qr), chapter 14 (inv), section 14.6 (det); Weyl's theorem for eigenvalues and singular values.
@@ -14,10 +14,10 @@
 
 namespace cleave::runtime {
 
-/// Whether results that satisfy an equation say it for this call: its operands are finite, and the op has a row in the table.
+/// Whether the results of this call are checked by an equation: its operands are finite, and the op has a row in the table.
 bool has_equation(const OpDef& op, std::span<const Array> inputs, std::span<const Array> results);
 
-/// Nothing, or what is not satisfied: "A - L L^T is 0.5 for A of 12 (norms), more than 1e-05".
+/// The equation that the results violate, or nullopt: "A - L L^T is 0.5 for A of 12 (norms), more than 1e-05".
 std::optional<std::string> unsatisfied(const OpDef& op, const Attributes& attributes, std::span<const Array> inputs,
                                        std::span<const Array> results);
 

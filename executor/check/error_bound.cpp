@@ -16,7 +16,7 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-/// The type in which a kernel takes partial results of floating elements.
+/// The type in which a kernel computes partial results of floating elements.
 enum class Takes : std::uint8_t { numbers, doubles };  ///< in f32, or f64 for f64; or always in f64
 
 struct Bounded;
@@ -28,7 +28,7 @@ struct Row {
   Bound bound;
 };
 
-/// A call whose bound is asked for.
+/// The call for which a bound is computed.
 struct Bounded {
   const Row& row;
   const OpDef& op;
@@ -41,7 +41,7 @@ struct Bounded {
   [[nodiscard]] double largest() const {
     return row.takes == Takes::doubles || inputs[0].dtype() == DType::f64 ? DBL_MAX : static_cast<double>(FLT_MAX);
   }
-  /// The reference implementation's result for f64 operands, each element that of the call's as `change` has it.
+  /// The reference implementation's result for f64 operands, whose elements are the call's after `change`.
   template <class Change>
   [[nodiscard]] Array result_of(const Change& change) const {
     std::vector<Array> changed;
@@ -67,7 +67,7 @@ struct Bounded {
 
 // --- sums --------------------------------------------------------------------------------------------------------------------------------
 
-/// By how much a result is smaller than the sum behind it.
+/// The divisor between a sum and the result (a mean's count).
 std::int64_t parts_of_mean(const Bounded& of, const Array& result) {
   if (of.op.name == "mean") return of.inputs[0].size() / std::max<std::int64_t>(1, result.size());
   if (of.op.name != "avg_pool") return 1;
@@ -76,7 +76,7 @@ std::int64_t parts_of_mean(const Bounded& of, const Array& result) {
   return taps;
 }
 
-/// How many terms a sum has at most.
+/// The maximum number of terms of a sum.
 double terms_of(const Bounded& of, const Array& result) {
   if (of.op.name == "cumulative_sum") {
     const Shape& shape = of.inputs[0].shape();
@@ -89,11 +89,11 @@ double terms_of(const Bounded& of, const Array& result) {
   return std::max(static_cast<double>(of.inputs[0].size()), of.op.cost(types, std::span(&type, 1), of.attributes).flops) / elements;
 }
 
-/// |sum - exact| <= u f(n) S where S is the sum of all terms' magnitudes (Higham, (4.4), for every order): f(n) = n - 1 for certain, the
-/// square root of n times a small number as good as ever (Higham and Mary). S is the same op's result of the operands' magnitudes. Where S
-/// leaves the range of the type, a partial sum may.
+/// |sum - exact| <= u f(n) S, where S is the sum of all terms' magnitudes (Higham, (4.4), for every order): f(n) = n - 1 with certainty, or
+/// the square root of n times a small number with very high probability (Higham and Mary). S is the same op's result for the operands'
+/// magnitudes. Where S exceeds the range of the type, a partial sum may do so too.
 Array bound_of_sum(const Bounded& of) {
-  constexpr double kSpread = 2;  ///< standard deviations, as it were
+  constexpr double kSpread = 2;  ///< roughly the number of standard deviations
   Array bound = of.result_of([](double x) { return std::fabs(x); });
   const double by = kSpread * of.unit_roundoff() * std::sqrt(terms_of(of, bound)), most = of.largest() * (1 - 1e-6);
   const auto parts = static_cast<double>(parts_of_mean(of, bound));
@@ -119,10 +119,10 @@ Array bound_of_product(const Bounded& of) {
 
 // --- Fourier transforms --------------------------------------------------------------------------------------------------------------
 
-/// |y - exact| in the 2-norm is at most about u log2(n) |y| (Higham, theorem 24.2), shared out evenly among the elements. |y| is at most
-/// n times the largest element of x.
+/// |y - exact| in the 2-norm is at most about u log2(n) |y| (Higham, theorem 24.2), distributed evenly over the elements. |y| is at most n
+/// times the largest element of x.
 Array bound_of_transform(const Bounded& of) {
-  constexpr double kTransforms = 20;  ///< lengths that have large prime factors are convolutions of three transforms
+  constexpr double kTransforms = 20;  ///< lengths with large prime factors are convolutions, which need three transforms
   double largest = 0;
   for (std::int64_t i = 0; i < of.inputs[0].size(); ++i) largest = std::max(largest, std::fabs(of.inputs[0].at(i)));
   std::vector<TensorType> results = std::get<0>(of.op.type_rule(std::vector{of.inputs[0].type()}, of.attributes));

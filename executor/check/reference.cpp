@@ -1,4 +1,4 @@
-// The oracle: one environment of arrays, one stack of regions, one node after the other. Knows no device and no Program.
+// The reference executor: one environment of arrays, one stack of regions, one node after the other. Knows no device and no Program.
 #include "executor/check/reference.h"
 
 #include <chrono>
@@ -15,7 +15,7 @@
 namespace cleave::runtime {
 namespace {
 
-/// A region being executed. Loop frames keep their trip; the body of a while lies above the frame of its condition.
+/// A region being executed. A loop's frame keeps its trip; the frame of a while's body is above that of its condition.
 struct Frame {
   RegionId region;
   std::size_t next = 0;    ///< index of the next node
@@ -57,7 +57,7 @@ class Walk {
   [[nodiscard]] Profile observed() const { return observation_.profile(graph_); }
 
  private:
-  /// Whether the caller has asked for the end of the run.
+  /// The stop sign of the caller: true once the caller has requested the end of the run.
   class Asked final : public StopSign {
    public:
     explicit Asked(const std::stop_token& token) : token_(token) {}
@@ -88,7 +88,7 @@ class Walk {
         return {};
       }
       case NodeKind::carried:
-      case NodeKind::merge: return {};  // set by their owner
+      case NodeKind::merge: return {};  // set by the node that owns them
     }
     return {};
   }
@@ -113,7 +113,7 @@ class Walk {
     return {};
   }
 
-  /// The meaning, with what a user's function throws as an Error.
+  /// Runs the reference implementation; an exception of a user's function becomes an Error.
   static Status call(const OpDef& op, const OpCall& call) {
     return detail::guard_user("the called function", [&] { return op.meaning(call); });
   }
@@ -135,7 +135,7 @@ class Walk {
     return checked_trips(graph_, id, count.bytes());
   }
 
-  /// The top frame's region is done.
+  /// Called at the end of the top frame's region.
   Status end_region() {
     Frame& frame = frames_.back();
     const Region& region = graph_.regions[frame.region];
@@ -183,7 +183,7 @@ class Walk {
     }
   }
 
-  /// All yields are read before any carried value changes: a swap swaps.
+  /// Reads all yielded values before it changes any loop-carried value, so that values can be swapped.
   void assign_yields(NodeId loop) {
     std::vector<Array> yields;
     for (NodeId carried : owned_[loop]) yields.push_back(values_[graph_.nodes[carried].inputs[1]]);
@@ -191,7 +191,7 @@ class Walk {
     for (NodeId carried : owned_[loop]) values_[graph_.nodes[carried].results[0]] = std::move(yields[i++]);
   }
 
-  /// The top frame is a loop's (a while's condition): hands its carried values out and ends it.
+  /// The top frame is a loop's (for a while, the condition's): makes its carried values the loop's results and ends it.
   void leave_loop() {
     NodeId loop = graph_.regions[frames_.back().region].owner;
     observation_.control(loop, static_cast<double>(frames_.back().trip));

@@ -1,5 +1,5 @@
-// The reference executor: walks the Graph, one node after the other, by the ops' meanings. Slow, obvious, the oracle of every other
-// executor.
+// The reference executor: walks the Graph node by node and runs each op's reference implementation (`meaning`). It is slow and obvious, and
+// all other executors are tested against it.
 #pragma once
 
 #include "executor/arguments/run_options.h"

@@ -1,4 +1,4 @@
-// Verify mode: one executed node, or a group that ran as one kernel, against the meanings of its ops.
+// Verify mode: the implementation: the tolerances of products in reduced precision and of fused groups, and the comparison.
 #include "executor/check/verify_node.h"
 
 #include <algorithm>
@@ -48,8 +48,9 @@ double largest_magnitude(const Array& array) {
   return result;
 }
 
-/// By how much each element of a product may be off when its operands are rounded, or cut, to the precision: with |a| and |b| in their
-/// place it is the sum of all |a b|, of which two relative errors are that part. Nothing in f32, and of what is no product.
+/// The error allowed for each element of a product whose operands are rounded, or truncated, to the precision. The product of |a| and |b|
+/// is the sum of all |a b|; the bound is that sum times the relative errors of the two operands. Nullopt in f32, and for nodes that are no
+/// products.
 Result<std::optional<Array>> rounding_of(const Graph& graph, const BoundAttributes& bound, NodeId id, std::span<const Array> inputs,
                                          const PrecisionOf& precision_of) {
   const Precision precision = precision_of ? precision_of(id) : Precision::f32;
@@ -70,7 +71,8 @@ Result<std::optional<Array>> rounding_of(const Graph& graph, const BoundAttribut
   return std::optional(std::move(slack));
 }
 
-/// By how much each element of the result may be off beside the tolerance of its type: by the op's error bound, and by the precision.
+/// The error allowed for each element of the result in addition to the tolerance of its type: the op's error bound plus the effect of the
+/// precision.
 Result<std::optional<Array>> slack_of(const Graph& graph, const BoundAttributes& bound, NodeId id, std::span<const Array> inputs,
                                       const PrecisionOf& precision_of) {
   Result<std::optional<Array>> rounding = rounding_of(graph, bound, id, inputs, precision_of);
@@ -86,8 +88,8 @@ Result<std::optional<Array>> slack_of(const Graph& graph, const BoundAttributes&
   return error;
 }
 
-/// What is carried on to the `result` of an operation from values that may be off: by as much, where it has as many elements, which makes
-/// no error larger (a bias, a relu); anything, where it reads one that may be anything.
+/// The error that an operation's `result` inherits from inexact operands: the sum of the errors of operands with as many
+/// elements, since the operation (a bias, a relu) enlarges no error; unlimited if another operand has an element of unlimited error.
 std::optional<Array> carried_on(const Array& result, const std::vector<const Array*>& slacks) {
   std::optional<Array> carried;
   for (const Array* slack : slacks) {
@@ -111,7 +113,7 @@ Status announce_check(const Graph& graph, NodeId id, const std::function<void(st
   for (const ValueId input : node.inputs) inputs.push_back(graph.values[input].type);
   for (const ValueId result : node.results) results.push_back(graph.values[result].type);
   return detail::guard_user("`on_verify`", [&]() -> Status {
-    const UnderSign none(nullptr);  // what a listener does with cleave is its own
+    const UnderSign none(nullptr);  // the listener's own use of cleave is not stopped
     call_foreign("`on_verify`", {}, [&] { tell(graph.display_name(id), node.op->cost(inputs, results, node.attributes).flops); });
     return {};
   });
@@ -143,7 +145,7 @@ std::optional<Error> check_against_meanings(const Graph& graph, const BoundAttri
                                             std::span<const Array> inputs, std::span<const Array> results, const PrecisionOf& precision) {
   std::vector<std::pair<ValueId, Array>> known;
   for (std::size_t i = 0; i < inputs.size(); ++i) known.emplace_back(group.inputs[i], inputs[i]);
-  // What an operation in front may be off by counts as much as its elements are large, like the terms of a sum.
+  // The error allowed for an earlier operation of the group grows with its elements' magnitude, like the terms of a sum.
   double length = 1;
   std::map<ValueId, Array> slacks;  // f64
   for (const NodeId id : group.nodes) {

@@ -1,4 +1,4 @@
-// Verify mode: one executed node, or a group that ran as one kernel, against the meanings of its operations.
+// Verify mode: compares one executed node, or a group that ran as one kernel, with the reference implementations of its operations.
 #pragma once
 
 #include <functional>
@@ -14,17 +14,18 @@
 
 namespace cleave::runtime {
 
-/// Verifying, before a node is checked: tells whoever listens. An Error if that throws.
+/// In verify mode, calls `tell` before a node is checked. An Error if it throws.
 Status announce_check(const Graph& graph, NodeId node, const std::function<void(std::string_view, double)>& tell);
-/// In what a device computes a node that is a matrix product of f32. Null: all in f32.
+/// The precision in which a device computes a node that is a matrix product of f32. Null: f32 for all.
 using PrecisionOf = std::function<Precision(NodeId)>;
 
-/// What verify mode says of a node whose kernel and meaning disagree; nothing if they agree. `results` were computed from `inputs`. A host
-/// function is called once more, within `limits`. A product in less than f32 may be off by what rounding its operands does.
+/// The Error of verify mode for a node whose kernel disagrees with the reference implementation; nullopt if they agree. `results` were
+/// computed from `inputs`. A host function is called once more, within `limits`. A product in less precision than f32 may differ by the
+/// effect of rounding its operands.
 std::optional<Error> check_against_meaning(const Graph& graph, const BoundAttributes& bound, NodeId node, std::span<const Array> inputs,
                                            std::span<const Array> results, const CallLimits* limits = nullptr,
                                            const PrecisionOf& precision = nullptr);
-/// The same of a group that ran as one kernel: names the first node whose result differs.
+/// The same for a group that ran as one kernel: the Error names the first node whose result differs.
 std::optional<Error> check_against_meanings(const Graph& graph, const BoundAttributes& bound, const FusionGroup& group,
                                             std::span<const Array> inputs, std::span<const Array> results,
                                             const PrecisionOf& precision = nullptr);

@@ -1,7 +1,7 @@
 // Device: an accelerator as the executor sees it: one arena of memory planned in advance, three streams, events, asynchronous copies from
-// and to page-locked memory, kernels prepared once and launched often. All work is enqueued by one driver thread; `synchronize` may be
-// called from any. What fails later, on a stream, is told to the run at its origin and poisons the rest of that stream and what waits for
-// it.
+// and to page-locked memory, and kernels that are prepared once and launched often. One driver thread enqueues all work; `synchronize` may
+// be called from any thread. A command that fails later, on a stream, reports the error to the run at the command's origin and poisons the
+// rest of that stream and everything that waits for it.
 #pragma once
 
 #include <functional>
@@ -22,18 +22,18 @@ namespace cleave::runtime {
 
 using KernelId = Id<struct KernelTag>;
 
-/// A launch, or a copy inside the arena: one of several that are prepared as one.
+/// A kernel launch, or a copy inside the arena: one of several that are prepared as one command.
 struct DeviceStep {
   KernelId kernel;  ///< invalid: a copy
   Range to, from;
-  NodeId node;             ///< launches: what for
+  NodeId node;             ///< launches: the node that the kernel runs for
   std::int64_t order = 0;  ///< launches: the last number of its position
 };
 using SegmentId = Id<struct SegmentTag>;
 
-/// A loop or branch with all that is inside, which a device decides and runs by itself. Ranges without bytes: there is none.
+/// A loop or branch with its whole body, which the device decides and runs by itself. A range without bytes is absent.
 struct DeviceControl;
-/// A step, or such a loop or branch, or the place where a loop's counter is written.
+/// A step, or a nested loop or branch, or the point where a loop's counter is written.
 struct DeviceItem {
   DeviceStep step;
   std::shared_ptr<const DeviceControl> control;  ///< null: the step
@@ -42,26 +42,26 @@ struct DeviceItem {
 struct DeviceControl {
   enum class Kind : std::uint8_t { repeat, while_true, branch } kind = Kind::repeat;
   NodeId node;
-  std::int64_t count = 0;             ///< repeat: trips at most; negative: said at each launch
-  Range counter;                      ///< repeat: where each trip finds its number, an i32
-  bool counts_inside = false;         ///< … written at its place in the body, since else something else is there
-  Range predicate;                    ///< one byte: a branch's; whether a loop goes on (while_true), or stops behind the trip (repeat)
-  bool decides_early = false;         ///< before the copies at the end of a trip, which write where the predicate is
+  std::int64_t count = 0;      ///< repeat: the maximum trip count; negative: given at each launch
+  Range counter;               ///< repeat: the storage of the trip number, an i32
+  bool counts_inside = false;  ///< the counter is written at its point in the body, since its storage holds another value before
+  Range predicate;             ///< one byte: a branch's predicate; whether a loop goes on (while_true), or stops after this trip (repeat)
+  bool decides_early = false;  ///< decides before the copies at the end of a trip, which overwrite the predicate's storage
   std::vector<DeviceItem> condition;  ///< while_true: before each decision
   std::vector<DeviceItem> body, otherwise;
-  std::vector<DeviceStep> copies;  ///< at the end of a trip
+  std::vector<DeviceStep> copies;  ///< run at the end of each trip
 };
 using ControlId = Id<struct ControlTag>;
 
-/// A part of the arena that is copied together with others, and where it lies among them in page-locked memory.
+/// A range of the arena that is copied together with others, and its offset among them in page-locked memory.
 struct Piece {
   Range range;
   std::int64_t offset = 0;  ///< a multiple of 16
 };
 using PiecesId = Id<struct PiecesTag>;
 
-/// When a device began and ended what has one label, on the host's clock, as exactly as the device can tell. From `begin` to `work` it
-/// waited for the host.
+/// When the device began and ended the commands of one label, on the host's clock, as exactly as the device can tell. From `begin` to
+/// `work` the device waited for the host.
 struct Measured {
   std::uint64_t label = 0;
   RunState::Clock::time_point begin, work, end;
@@ -73,38 +73,43 @@ class Device {
   virtual ~Device() = default;
 
   // --- once, before any run -------------------------------------------------------------------------------------------------------------
-  /// The arena. An Error (machine) where memory is short.
+  /// Allocates the arena. An Error (machine) if memory is short.
   virtual Status allocate(std::int64_t bytes) = 0;
-  /// Page-locked host memory that lives as long as the device.
+  /// Allocates page-locked host memory that lives as long as the device.
   virtual Result<std::byte*> allocate_staging(std::int64_t bytes) = 0;
-  /// Only `upload` will write there: what a device makes of the contents holds good until then. Before the kernels that read them.
+  /// Promises that only `upload` writes to the range: data that the device derives from its contents stay valid until the next upload. Must
+  /// be called before the kernels that read the range are prepared.
   virtual void keep(Range) {}
   virtual Result<KernelId> prepare(KernelRequest request) = 0;
-  /// Whether a kernel may be part of a segment. A device that has no segments says no.
+  /// Whether a kernel may be part of a segment. Always false for a device without segments.
   [[nodiscard]] virtual bool joins(KernelId) const { return false; }
-  /// For values that the host and this device hand each other by `take` and `give`. None: it cannot wait for the host by itself.
+  /// Opens a mailbox for values that the host and this device exchange by `take` and `give`. Nullopt: the device cannot wait for the host
+  /// by itself.
   virtual Result<std::optional<Mailbox>> open_mailbox() { return std::optional<Mailbox>(); }
-  /// Steps, of kernels that join, that are launched as one. After all kernels.
+  /// Prepares steps that are launched as one command; each of their kernels must satisfy `joins`. Must be called after all kernels are
+  /// prepared.
   virtual SegmentId prepare_segment(std::vector<DeviceStep>) { return {}; }
-  /// A loop or branch, of kernels that join, that is launched as one. After all kernels. Invalid: the device never decides by itself.
+  /// Prepares a loop or branch that is launched as one command; each of its kernels must satisfy `joins`. Must be called after all kernels
+  /// are prepared. An invalid id: the device never decides by itself.
   virtual ControlId prepare_control(DeviceControl) { return {}; }
-  /// Once a run has begun: whether it can be launched. If not, it has to be walked.
+  /// Once a run has begun: whether the loop or branch can be launched as one command. If not, the driver walks its steps.
   [[nodiscard]] virtual bool controls(ControlId) const { return false; }
-  /// Pieces, no two on top of each other, that will be copied as one: on `to_device` or on `to_host`. After the arena.
+  /// Prepares pieces that are copied as one, on `to_device` or on `to_host`; they must not overlap. Must be called after the arena is
+  /// allocated.
   virtual Result<PiecesId> prepare_pieces(std::vector<Piece> pieces, Stream stream) = 0;
-  /// Fills a part of the arena and returns when it is there. Only while no run is in progress, or right after `begin_run`.
-  /// `page_locked`: the device copies from where `from` is.
+  /// Fills a range of the arena and returns when the data have arrived. Allowed only while no run is in progress, or right after
+  /// `begin_run`. `page_locked`: the memory at `from` is page-locked, so that the device copies from it directly.
   virtual Status upload(Range to, const std::byte* from, bool page_locked) = 0;
 
   // --- a run ----------------------------------------------------------------------------------------------------------------------------
-  /// Idle and free of old errors afterwards; an Error if the device is lost. Of the arena, only what was uploaded is defined.
+  /// Makes the device idle and free of old errors; an Error if the device is lost. Only uploaded ranges of the arena have defined contents.
   virtual Status begin_run(RunState& run) = 0;
-  /// Returns when nothing is in flight any more. After it the run is not touched.
+  /// Waits until no command is in flight. After it the device does not access the run.
   virtual void end_run() = 0;
 
   virtual Status launch(KernelId kernel, const Origin& origin) = 0;       ///< on `compute`
   virtual Status launch_segment(SegmentId, const Origin&) { return {}; }  ///< on `compute`
-  /// `count` where that is said at each launch.
+  /// `count` is the trip count of a loop whose count is given at each launch.
   virtual Status launch_control(ControlId, std::int64_t /*count*/, const Origin&) { return {}; }  ///< on `compute`
   virtual Status copy_to_device(Range to, const std::byte* from, const Origin& origin) = 0;       ///< on `to_device`
   virtual Status copy_to_host(std::byte* to, Range from, const Origin& origin) = 0;               ///< on `to_host`
@@ -112,50 +117,50 @@ class Device {
   virtual Status copy_to_host(std::byte* to, PiecesId from, const Origin& origin) = 0;            ///< on `to_host`
   virtual Status copy_inside(Range to, Range from, const Origin& origin) = 0;                     ///< on `compute`
   virtual Status fill(Range to, std::int32_t value, const Origin& origin) = 0;                    ///< on `compute`; 4-byte words
-  /// Nobody will read `what` before it is written again. A hint; devices that check use it.
+  /// Says that nothing reads `what` before it is written again. This is a hint, used by devices that check memory.
   virtual Status discard(Range what, const Origin& origin) = 0;  ///< on `compute`
 
-  /// On `compute`: into the arena what the host has sent, once it has.
+  /// On `compute`: copies a value that the host has sent into the arena, after waiting for it.
   virtual Status take(Range, const Delivery&, const Origin&) { return no_mailbox(); }
   virtual Status take(PiecesId, const Delivery&, const Origin&) { return no_mailbox(); }
-  /// On `compute`: out of the arena, for the host.
+  /// On `compute`: copies a value out of the arena, for the host.
   virtual Status give(Range, const Delivery&, const Origin&) { return no_mailbox(); }
   virtual Status give(PiecesId, const Delivery&, const Origin&) { return no_mailbox(); }
-  /// By the host: until the device has said `number`, or the run `stops`. An Error if what is in `slot` (null: not looked at) is poisoned,
-  /// or the run is given up.
+  /// Called by the host: waits until the device has announced `number`, or the run `stops`. An Error if the value in `slot` is poisoned (a
+  /// null slot is not checked), or the run is aborted.
   virtual Status await(const Mailbox&, std::uint64_t /*number*/, const MailboxSlot* /*slot*/, const std::function<bool()>& /*stops*/) {
     return no_mailbox();
   }
 
   virtual Event record(Stream stream) = 0;
-  /// The same where another stream will wait for the last command, but for nothing that is put behind it.
+  /// Like `record`, for an event after whose command another stream waits, without waiting for later commands.
   virtual Event record_awaited(Stream stream) { return record(stream); }
-  /// What is put into `stream` from now on starts after `event`.
+  /// Commands enqueued in `stream` from now on start after `event`.
   virtual Status wait(Stream stream, Event event) = 0;
-  /// Blocks until `event`; an Error if it is poisoned or the run is given up.
+  /// Blocks until `event` has completed; an Error if it is poisoned or the run is aborted.
   virtual Status synchronize(Event event) = 0;
-  /// Whether `event` is known to be behind by now. Waits for nothing.
+  /// Whether `event` is known to have completed. Never blocks.
   [[nodiscard]] virtual bool passed(Event event) = 0;
-  /// Gives up the run: every wait ends, what has not started never does. From any thread.
+  /// Aborts the run: every wait ends, and commands that have not started never do. May be called from any thread.
   virtual void abort() = 0;
 
-  // --- times of a run, where it is to be measured: by the driver thread ---------------------------------------------------------------
-  /// Right after `begin_run`, from any thread: makes what `measure` needs, so that the run does not wait for that.
+  // --- times of a run, if it is measured; called by the driver thread ---------------------------------------------------------------
+  /// Called right after `begin_run`, from any thread: prepares `measure`, so that the run does not wait for its preparation.
   virtual Status prepare_to_measure() { return {}; }
-  /// From now on, until the end of the run, the times of labelled commands are taken. False: the device cannot.
+  /// From now on, until the end of the run, the device measures the times of labeled commands. False: the device cannot.
   virtual Result<bool> measure() { return false; }
-  /// What is put into `stream` from now on has this label, higher than all before it; zero: none.
+  /// Commands enqueued in `stream` from now on have this label, which is higher than all labels before it; zero: no label.
   virtual void label(Stream, std::uint64_t) {}
-  /// Appends the times of a stream that are known by now and were not given yet: in its order, nothing where nothing is under a label.
-  /// `last`: no more will be put into it in this run.
+  /// Appends those times of a stream that have become known since the last call, in the order of the stream; commands without a label have
+  /// no entry. `last`: no further command is enqueued in the stream in this run.
   virtual Status measured(Stream, bool /*last*/, std::vector<Measured>& /*to*/) { return {}; }
 
   // --- facts ----------------------------------------------------------------------------------------------------------------------------
   [[nodiscard]] virtual bool lost() const = 0;
-  [[nodiscard]] virtual bool simulated() const = 0;  ///< its times are the virtual clock's
-  /// The device's own address of an offset: not for the host to read.
+  [[nodiscard]] virtual bool simulated() const = 0;  ///< its times are those of the virtual clock
+  /// The device's own address of an offset, which the host must not dereference.
   [[nodiscard]] virtual const std::byte* address(std::int64_t offset) const = 0;
-  /// The most bytes of the arena in use at once so far, counted by what was really touched.
+  /// The peak of bytes of the arena in use at once so far, counted from the bytes that commands really touched.
   [[nodiscard]] virtual std::int64_t measured_peak() const = 0;
 
  private:

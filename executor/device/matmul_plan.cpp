@@ -21,7 +21,8 @@ MatmulPlan matrices(const TensorType& a, const TensorType& b) {
   return plan;
 }
 
-/// The batch axes, outermost first, without those of one index, and with neighbours joined that one stride an operand can state.
+/// The batch axes, outermost first, without axes of extent one, and with adjacent axes merged if one stride for each operand can express
+/// both.
 std::vector<MatmulPlan::Repeat> batch_axes(const MatmulPlan& plan, const TensorType& a, const TensorType& b) {
   const Shape batch = broadcast(batch_of(a), batch_of(b)).value_or(Shape{});
   const ops::Strides left = ops::broadcast_strides(batch_of(a), batch), right = ops::broadcast_strides(batch_of(b), batch);
@@ -50,7 +51,7 @@ std::optional<MatmulRequest> alone(const KernelRequest& request) {
   return found;
 }
 
-/// Reads the steps of a fused request: transposes, the product, a bias, relu. Only the last one's result is written.
+/// Parses the steps of a fused request: transposes, the product, a bias, relu. Only the last step's result is written.
 class FusedMatmul {
  public:
   explicit FusedMatmul(const KernelRequest& request) : request_(request), inputs_(request.input_types.size()) {}
@@ -76,10 +77,10 @@ class FusedMatmul {
   [[nodiscard]] const FusedStep& step() const { return request_.steps[next_]; }
   [[nodiscard]] bool at(std::string_view op) const { return next_ < request_.steps.size() && step().op->name == op; }
 
-  /// The result of the step before.
+  /// The result of the previous step.
   [[nodiscard]] std::size_t before() const { return inputs_ + next_ - 1; }
 
-  /// Of inputs and transposes of inputs, all of which it reads.
+  /// The product must read inputs and transposes of inputs, and all of them.
   bool product() {
     const std::size_t left = step().operands[0], right = step().operands[1];
     found_.c_type = step().type;
@@ -94,7 +95,7 @@ class FusedMatmul {
     return input < inputs_;
   }
 
-  /// A row for all rows: a vector as long as the last axis, which is the right operand's.
+  /// A bias must be the right operand: a vector as long as the last axis, added to every row.
   bool add() {
     const std::vector<std::size_t>& operands = step().operands;
     const std::size_t other = operands[0] == before() ? operands[1] : operands[0];
@@ -109,7 +110,7 @@ class FusedMatmul {
 
   const KernelRequest& request_;
   const std::size_t inputs_;
-  std::size_t next_ = 0;  ///< step
+  std::size_t next_ = 0;  ///< index of the next step
   MatmulRequest found_;
 };
 
@@ -126,14 +127,14 @@ std::optional<MatmulRequest> find_matmul(const KernelRequest& request) {
 MatmulPlan matmul_plan(const MatmulRequest& product) {
   MatmulPlan plan = matrices(product.a_type, product.b_type);
   std::vector<MatmulPlan::Repeat> axes = batch_axes(plan, product.a_type, product.b_type);
-  // A row of matrices against one matrix is one tall matrix against it, if they lie one below the other.
+  // Matrices that follow each other in memory, multiplied by one common matrix, are one tall matrix.
   if (!product.transpose_a && !axes.empty() && axes.back().stride_b == 0) {
     plan.m *= axes.back().count;
     axes.pop_back();
   }
   plan.epilogue = product.epilogue;
   plan.transpose_a = product.transpose_a;
-  plan.transpose_b = product.transpose_b || plan.n == 1;  // a column lies as a row does, and long rows are what the library likes
+  plan.transpose_b = product.transpose_b || plan.n == 1;  // a column has the memory layout of a row, and the library prefers long rows
   const auto widest = std::max_element(axes.begin(), axes.end(), [](const auto& x, const auto& y) { return x.count < y.count; });
   if (widest != axes.end()) {
     plan.batch = widest->count;

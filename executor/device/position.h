@@ -1,5 +1,5 @@
-// Position: where a side stands in the one sequential program order that underlies all step lists, loops unrolled. Two sides compare
-// theirs to find out whose error comes first, and what may still happen before it.
+// Position: a side's position in the one sequential program order that underlies all step lists, with loops unrolled. Two sides compare
+// positions to find out whose error comes first, and which steps may still run before it.
 #pragma once
 
 #include <algorithm>
@@ -13,8 +13,8 @@
 
 namespace cleave::runtime {
 
-/// [order of a control step, trip and phase, order of a step inside, …, order]. Lexicographic; empty: before everything. Copied with every
-/// command, so that it allocates only where loops and branches are nested deeply.
+/// [order of a control step, trip and phase, order of a step inside, …, order], compared lexicographically; an empty position is before all
+/// others. A position is copied with every command, so it allocates only where loops and branches are deeply nested.
 class Position {
  public:
   Position() = default;
@@ -47,13 +47,13 @@ class Position {
   friend bool operator==(const Position& a, const Position& b) { return (a <=> b) == 0; }
 
  private:
-  static constexpr std::size_t kNear = 11;  ///< five loops in each other
+  static constexpr std::size_t kNear = 11;  ///< enough for five nested loops
   std::array<std::int64_t, kNear> near_{};
   std::size_t size_ = 0;
   std::vector<std::int64_t> far_;
 };
 
-/// What a piece of work is done for: a node of the graph (none: the run itself), at a place of the program order.
+/// The node of the graph that a piece of work belongs to (none: the run itself), and its position in the program order.
 struct Origin {
   NodeId node;
   Position position;

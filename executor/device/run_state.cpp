@@ -15,7 +15,7 @@ void RunState::fail(const Origin& origin, Error error) {
         return true;
       },
       [] { return false; });
-  // Without memory to say where: everything ends, and whoever says where it was is not heard.
+  // Out of memory while recording the position: the whole run ends, and the error's position is lost.
   if (!known) return end(detail::out_of_memory());
   {
     std::lock_guard lock(mutex_);
@@ -44,7 +44,7 @@ RunState::Interruptible::Interruptible(RunState& run, const Origin& origin) : ru
   std::lock_guard lock(run_.mutex_);
   next_ = std::exchange(run_.interruptible_, this);
   told_ = run_.failed() && !(origin_.position < run_.failed_at_);
-  if (told_) source_.request_stop();  // nobody listens yet
+  if (told_) source_.request_stop();  // no thread waits yet
 }
 
 RunState::Interruptible::~Interruptible() {

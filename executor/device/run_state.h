@@ -1,5 +1,6 @@
-// RunState: what the threads of one run share: one lock, one way to wait, the first error in program order, and what is being executed.
-// A wait ends when what it waits for is there, or when an error stands before it in program order, since then that can never come.
+// RunState: the state that the threads of one run share: one lock, one way to wait, the first error in program order, and the steps that
+// are being executed. A wait ends when its condition holds, or when an error precedes it in program order, since then the condition may
+// never hold.
 #pragma once
 
 #include <atomic>
@@ -25,22 +26,22 @@ class RunState {
   /// `describe` gives an error of a node its name and line.
   explicit RunState(std::function<Error(NodeId, Error)> describe = nullptr) : describe_(std::move(describe)) {}
 
-  /// Keeps the error that is earliest in program order; wakes everybody whom it concerns.
+  /// Keeps the error that is earliest in program order, and wakes all threads that it concerns.
   void fail(const Origin& origin, Error error);
-  /// As `fail` before everything, unless there is an error already; from then on `stops` holds everywhere.
+  /// Records an error that precedes everything, unless there is an error already; from then on `stops` is true at every position.
   void end(const Error& error);
   [[nodiscard]] bool failed() const { return failed_.load(std::memory_order_acquire); }
-  /// True if an error stands at `at` or before it: nothing there may start any more.
+  /// True if an error is at or before position `at`: nothing at `at` may start any more.
   [[nodiscard]] bool stops(const Position& at) const { return failed() && stops_known(at); }
   [[nodiscard]] std::optional<Error> error() const;
 
-  /// Reads what others change.
+  /// Reads state that other threads change, under the lock.
   template <class F>
   auto look(F&& read) const {
     const std::lock_guard lock(mutex_);
     return read();
   }
-  /// Changes what others wait for.
+  /// Changes state that other threads wait for, under the lock, and wakes them.
   template <class F>
   void update(F&& change) {
     {
@@ -50,18 +51,19 @@ class RunState {
     progress();
     changed_.notify_all();
   }
-  /// Waits until `ready()`, which is called under the lock. `who` (none: nobody whom the program would miss) waits on behalf of `origin`.
+  /// Waits until `ready()`, which is called under the lock, returns true. The device `who` waits on behalf of `origin`; an invalid `who` is
+  /// a helper thread, which is not counted as waiting.
   Waited wait(DeviceId who, const Origin& origin, const std::function<bool()>& ready,
               std::optional<Clock::time_point> deadline = std::nullopt);
 
-  /// Says who waits for what, while a wait happens elsewhere (on a device's event).
+  /// Records that a device waits for a node, while the wait itself happens elsewhere (on a device's event).
   void set_waiting(DeviceId who, NodeId node);
   void clear_waiting(DeviceId who);
-  /// The nodes that somebody waits for, host first.
+  /// The nodes that devices wait for, the host's first.
   [[nodiscard]] std::vector<std::pair<DeviceId, NodeId>> waiting() const;
 
-  /// While this lives, work done for `origin` that waits for somebody outside of the run can be told that nobody waits for it any more:
-  /// an error stands there or before it. Several may be under way.
+  /// Scope of work for `origin` that waits for something outside the run. The work is told to stop waiting when an error is at or before
+  /// its position. Several may be active at once.
   class Interruptible {
    public:
     Interruptible(RunState& run, const Origin& origin);
@@ -85,13 +87,13 @@ class RunState {
     std::uint64_t* watched = watched_.load(std::memory_order_relaxed);
     return progress_.load(std::memory_order_relaxed) + (watched ? std::atomic_ref(*watched).load(std::memory_order_relaxed) : 0);
   }
-  /// A word that grows while a device goes on by itself, which lives as long as this run.
+  /// Registers a word that grows while a device makes progress by itself. It must live as long as this run.
   void watch(std::uint64_t* word) { watched_.store(word, std::memory_order_relaxed); }
   [[nodiscard]] bool executing() const { return executing_.load(std::memory_order_relaxed) > 0; }
-  /// What the host is executing, if anything: of what it waits for outside of the run, the first in program order.
+  /// The node that the host is executing, if any: among calls that wait for something outside the run, the first in program order.
   [[nodiscard]] std::optional<NodeId> computing() const;
-  /// A step is being executed for `origin` while this lives, by the host (`node` is the step's) or for a device. What this thread works on
-  /// meanwhile is no longer wanted once an error stands there or before it.
+  /// Scope in which a step is executed for `origin`, by the host (`node` is the step's) or for a device. The thread's work is no longer
+  /// wanted once an error is at or before the position.
   class Executing final : public StopSign {
    public:
     explicit Executing(RunState& run, const Position& at, NodeId node = {}) : run_(run), at_(at), node_(node), under_(this) {
@@ -114,10 +116,10 @@ class RunState {
 
  private:
   [[nodiscard]] bool stops_known(const Position& at) const;
-  // Under the lock.
+  // Called under the lock.
   void note_waiting(DeviceId who, NodeId node);
   void forget_waiting(DeviceId who);
-  /// Tells all whom the error concerns. Without the lock: they may do anything.
+  /// Interrupts all waits that the error concerns. Called without the lock, since the callbacks may do anything.
   void interrupt();
 
   std::function<Error(NodeId, Error)> describe_;
@@ -126,8 +128,8 @@ class RunState {
   std::atomic<bool> failed_ = false;
   Position failed_at_;
   std::optional<Error> error_;
-  std::vector<std::pair<DeviceId, NodeId>> waiting_;  ///< by device
-  Interruptible* interruptible_ = nullptr;            ///< the first of a list
+  std::vector<std::pair<DeviceId, NodeId>> waiting_;  ///< one entry a waiting device
+  Interruptible* interruptible_ = nullptr;            ///< head of a list
   std::atomic<int> executing_ = 0;
   std::atomic<NodeId> computing_ = NodeId();
   std::atomic<std::uint64_t> progress_ = 0;

@@ -1,4 +1,4 @@
-// StepMark: which node of which graph this thread is working on, for a signal handler that has to name it.
+// StepMark: records which node of which graph this thread is executing, for a signal handler that has to name it.
 #pragma once
 
 #include <atomic>
@@ -7,7 +7,7 @@
 
 namespace cleave::runtime {
 
-/// While this lives, the thread works on `node`.
+/// While this object lives, the thread is executing `node`.
 class StepMark {
  public:
   StepMark(const Graph& graph, NodeId node) : outer_(current()) { set({&graph, node}); }
@@ -25,7 +25,7 @@ class StepMark {
   }
 
  private:
-  /// The fences keep the store where it stands: nothing in the program reads it but a signal handler of this thread.
+  /// The fences keep the compiler from moving the store: its only reader is a signal handler of this thread.
   static void set(const Place& place) {
     std::atomic_signal_fence(std::memory_order_seq_cst);
     current() = place;

@@ -48,8 +48,8 @@ Status ThreadCache::warm(const std::shared_ptr<ThreadCache>& cache, std::size_t 
 void ThreadCache::give_back(std::unique_ptr<WorkerThread> thread) {
   thread->wait();
   const std::lock_guard lock(mutex_);
-  if (idle_.size() >= kMostIdle) return;  // destroyed by the caller's frame, behind the lock
-  // Without memory to keep it, it is let go.
+  if (idle_.size() >= kMostIdle) return;  // destroyed in the caller's frame, after the lock is released
+  // If there is no memory to keep the thread, it ends.
   (void)detail::guard_memory([&] {
     idle_.push_back(std::move(thread));
     return Status();

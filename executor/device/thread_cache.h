@@ -1,5 +1,5 @@
-// ThreadCache: the process's idle threads, lent to the runs that are under way. An executor between two runs holds none, however many
-// executors there are.
+// ThreadCache: the process's cache of idle threads, which are lent to the runs in progress. An executor without a run holds no thread,
+// however many executors there are.
 #pragma once
 
 #include <atomic>
@@ -18,20 +18,21 @@ class LentThread;
 
 class ThreadCache {
  public:
-  /// The process's. It lives as long as somebody holds it.
+  /// The process's cache. It lives as long as any caller holds it.
   static std::shared_ptr<ThreadCache> shared();
-  /// An idle thread, or else a new one. An Error (machine) where the system gives none.
+  /// Lends an idle thread, or else a new one. An Error (machine) if the system cannot create a thread.
   static Result<LentThread> lend(std::shared_ptr<ThreadCache> from);
-  /// Starts threads until so many could be lent at once: then the next runs do not fail for want of threads.
+  /// Starts threads until `threads` of them could be lent at once, so that the next runs do not fail for lack of threads.
   static Status warm(const std::shared_ptr<ThreadCache>& cache, std::size_t threads);
-  /// How often the system gave none.
+  /// How often the system could not create a thread.
   [[nodiscard]] int refused() const { return refused_; }
-  /// For those who were refused: one at a time tries again. Of runs that each had some of the last threads, one gets all that it needs.
+  /// Lock for callers whose `lend` failed: they retry one at a time. So if several runs each hold some of the last threads, one of them
+  /// gets all that it needs.
   [[nodiscard]] std::mutex& second_try() { return second_try_; }
 
  private:
   friend class LentThread;
-  static constexpr std::size_t kMostIdle = 8;  ///< two runs on the simulated accelerator take so many
+  static constexpr std::size_t kMostIdle = 8;  ///< two runs on the simulated accelerator need this many
 
   void give_back(std::unique_ptr<WorkerThread> thread);
 
@@ -40,7 +41,8 @@ class ThreadCache {
   std::vector<std::unique_ptr<WorkerThread>> idle_;
 };
 
-/// A thread of the cache for as long as this lives, or none. Destruction waits for the job under way and gives the thread back.
+/// A thread borrowed from the cache for the lifetime of this object, or none. The destructor waits for the job under way and returns the
+/// thread.
 class LentThread {
  public:
   LentThread() = default;

@@ -1,4 +1,5 @@
-// WorkerThread: a thread that is kept, and does one job after another for its owner. A job started costs a wake-up, not a thread.
+// WorkerThread: a reusable thread that executes one job after another for its owner. Starting a job costs a wake-up instead of a thread
+// creation.
 #pragma once
 
 #include <condition_variable>
@@ -12,7 +13,7 @@ namespace cleave::runtime {
 
 class WorkerThread {
  public:
-  /// An Error (machine) where the system gives no thread.
+  /// Starts the thread. An Error (machine) if the system cannot create one.
   static Result<std::unique_ptr<WorkerThread>> create() {
     std::unique_ptr<WorkerThread> worker(new WorkerThread);
     Result<Thread> thread = Thread::start([w = worker.get()] { w->work(); });
@@ -22,17 +23,17 @@ class WorkerThread {
   }
   WorkerThread(const WorkerThread&) = delete;
   WorkerThread& operator=(const WorkerThread&) = delete;
-  /// Waits for the job under way.
+  /// Waits for the job under way and ends the thread.
   ~WorkerThread() {
     change([this] { leaving_ = true; });
     thread_.join();
   }
 
-  /// Only when no job is under way.
+  /// Starts a job. Must be called only when no job is under way.
   void start(std::function<void()> job) {
     change([&] { job_ = std::move(job); });
   }
-  /// Until the job started last is done.
+  /// Waits until the last started job is done.
   void wait() {
     std::unique_lock lock(mutex_);
     changed_.wait(lock, [this] { return !job_; });
@@ -54,7 +55,7 @@ class WorkerThread {
       changed_.wait(lock, [this] { return job_ || leaving_; });
       if (!job_) return;
       lock.unlock();
-      job_();  // nobody else touches it before it is null
+      job_();  // no other thread touches it until it is null
       lock.lock();
       job_ = nullptr;
       changed_.notify_all();
@@ -65,7 +66,7 @@ class WorkerThread {
   std::condition_variable changed_;
   std::function<void()> job_;
   bool leaving_ = false;
-  Thread thread_;  ///< last: it uses the above
+  Thread thread_;  ///< last member: its thread uses those above
 };
 
 }  // namespace cleave::runtime

@@ -15,10 +15,10 @@
 namespace cleave::runtime {
 namespace {
 
-constexpr int kMostThreads = 128;  ///< what fits into the state
-/// How long a thread looks out before it sleeps. Who looks out joins a job within a microsecond; who sleeps takes 20 of them to wake on an
-/// idle core, and milliseconds where something else runs on it: as long as the other steps of a program take is waited for. Where there
-/// are more threads than cores, looking out takes the time of those who have work.
+constexpr int kMostThreads = 128;  ///< as many as the state word can count
+/// How long a thread spins before it sleeps. A spinning thread joins a job within a microsecond; a sleeping one takes 20 us to wake on an
+/// idle core, and milliseconds on a busy one. So threads spin for as long as the other steps of a program take. If there are more threads
+/// than cores, spinning takes time from threads that have work.
 constexpr std::chrono::microseconds kSpin{1000}, kSpinCrowded{20};
 
 void pause() {
@@ -29,7 +29,7 @@ void pause() {
 #endif
 }
 
-/// Looks out until `arrived()`; false: not within `most`.
+/// Spins until `arrived()`; false: not within `most`.
 template <class Arrived>
 bool spin(std::chrono::microseconds most, const Arrived& arrived) {
   for (int i = 0; i < 64; ++i) {
@@ -46,7 +46,7 @@ bool spin(std::chrono::microseconds most, const Arrived& arrived) {
   return false;
 }
 
-/// Cores' worth of time that the control group has (cpu.max of version 2, the quota of version 1); 0: no limit is known.
+/// The CPU time of the control group in cores (cpu.max of version 2, the quota of version 1); 0: no limit is known.
 double control_group_cores() {
   double quota = 0, period = 0;
   if (std::ifstream file("/sys/fs/cgroup/cpu.max"); file >> quota >> period && period > 0) return quota / period;  // "max": no number
@@ -101,7 +101,7 @@ void Workers::start() {
 
 Workers::~Workers() {
   over_ = true;
-  state_.store((state_.load() + 1) & kNumberMask);  // another number, so that nobody sleeps on
+  state_.store((state_.load() + 1) & kNumberMask);  // a different number, so that no thread sleeps on
   state_.notify_all();
 }
 
@@ -126,7 +126,7 @@ void Workers::run(const Job& job) {
   state_.notify_all();
   take_pieces(0);
   std::uint32_t state = state_.fetch_and(~kOpen, std::memory_order_acq_rel) & ~kOpen;
-  // Each of those who are still at it does its last piece.
+  // Each thread that is still inside executes its last piece.
   const auto all_left = [&] { return ((state = state_.load(std::memory_order_acquire)) & kInsideMask) == 0; };
   while (!spin(spin_, all_left)) state_.wait(state, std::memory_order_acquire);
   const std::exception_ptr failure = failed_.load(std::memory_order_relaxed) ? std::exchange(failure_, nullptr) : nullptr;
@@ -152,24 +152,24 @@ void Workers::take_pieces(int self) noexcept {
   }
 }
 
-/// Until the state is another than `seen`.
+/// Waits until the state differs from `seen`.
 void Workers::wait_on_job(std::uint32_t seen) {
   if (spin(spin_, [&] { return state_.load(std::memory_order_relaxed) != seen; })) return;
   state_.wait(seen, std::memory_order_relaxed);
 }
 
-/// A system that likes its cores asleep puts a thread that wakes beside the one that woke it, and may leave both there although another
-/// core is free: then each waits for the other. Goes elsewhere, if there are cores enough for all.
+/// A system that prefers idle cores puts a woken thread on the core of the thread that woke it, and may leave both there although another
+/// core is free: then each waits for the other. This moves the thread to another core, if there are enough cores for all threads.
 void Workers::leave_core_of_caller() const {
   const int core = caller_core_.load(std::memory_order_relaxed);
   if (crowded_ || core < 0 || core >= CPU_SETSIZE || sched_getcpu() != core) return;
   cpu_set_t others = cores_;
   CPU_CLR(core, &others);
-  sched_setaffinity(0, sizeof others, &others);  // where that is refused, this thread stays
+  sched_setaffinity(0, sizeof others, &others);  // if the system refuses, this thread stays
 }
 
 void Workers::work(int self) {
-  std::uint32_t done = 0;  // the number of the job that this thread was last at
+  std::uint32_t done = 0;  // number of the last job that this thread worked on
   for (std::uint32_t state = state_.load(); !over_.load(); state = state_.load(std::memory_order_acquire)) {
     if ((state & kOpen) == 0 || (state & kNumberMask) == done) {
       wait_on_job(state);

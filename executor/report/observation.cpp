@@ -8,9 +8,9 @@
 namespace cleave::runtime {
 namespace {
 
-constexpr std::size_t kMostKept = 256;  ///< samples of a node: 2 KiB, from which a median is off by a twelfth of the spread or so
+constexpr std::size_t kMostKept = 256;  ///< samples of a node: 2 KiB, whose median is off by about a twelfth of the spread
 
-/// Everything at one place of the program: the nodes of an unrolled loop are one.
+/// The observations at one place of the program: the nodes of an unrolled loop are merged.
 struct AtPlace {
   std::vector<planner::WeightedTime> times;
   SampleSummary summary;
@@ -33,7 +33,7 @@ void Observation::add(Samples& samples, double seconds, bool preempted) {
   }
   samples.minimum = samples.count == 0 ? seconds : std::min(samples.minimum, seconds);
   if (samples.count++ % samples.stride != 0) return;
-  if (samples.kept.size() == kMostKept) {  // every second one goes, and as many of those to come
+  if (samples.kept.size() == kMostKept) {  // drops every second sample, and halves the rate of further ones
     for (std::size_t i = 0; i < kMostKept / 2; ++i) samples.kept[i] = samples.kept[2 * i];
     samples.kept.resize(kMostKept / 2);
     samples.stride *= 2;
@@ -44,7 +44,7 @@ void Observation::add(Samples& samples, double seconds, bool preempted) {
 std::map<std::string, double> Observation::means(const Graph& graph, const std::map<NodeId, Mean>& by_node) {
   if (by_node.empty()) return {};
   const ProfileKeys keys(graph);
-  std::map<std::string, Mean> by_key;  // nodes of one place, as of an unrolled loop, are one
+  std::map<std::string, Mean> by_key;  // merges nodes of one place, as in an unrolled loop
   for (const auto& [node, mean] : by_node) {
     const SourceLocation& location = graph.nodes[node].location;
     if (!location.known()) continue;

@@ -16,13 +16,13 @@ class Observation {
  public:
   /// One execution of a loop (its trips) or of a branch (1 if `then` was taken).
   void control(NodeId node, double outcome);
-  /// What others decided in the same run.
+  /// Adds the decisions that another side observed in the same run.
   void add_controls(const Observation& other);
-  /// One execution of an operation on the host. A preempted one is counted, and counts for its time only where there is no other.
+  /// Records one execution of an operation on the host. The time of a preempted execution is used only if there is no other.
   void seconds(NodeId node, double seconds, bool preempted = false) { add(seconds_[node], seconds, preempted); }
-  /// Copies between devices, of all that was noted of a run.
+  /// Records the copies between devices among the events of a run.
   void transfers(std::span<const TimelineEvent> events);
-  /// What was observed, by statement path; what has no position is left out.
+  /// The observations by statement path; nodes without a source position are left out.
   [[nodiscard]] Profile profile(const Graph& graph) const;
 
  private:
@@ -30,13 +30,13 @@ class Observation {
     double sum = 0;
     double count = 0;
   };
-  /// The samples of one node. However many there are, at most kMostKept of them are kept: one in `stride`.
+  /// The samples of one node. At most kMostKept of them are kept, whatever their number: one in `stride`.
   struct Samples {
     std::vector<double> kept;
     std::int64_t stride = 1;
     std::int64_t count = 0, preempted = 0;
-    double minimum = 0;            ///< of those that count
-    double fastest_preempted = 0;  ///< of the others
+    double minimum = 0;            ///< of the samples that were not preempted
+    double fastest_preempted = 0;  ///< of the preempted samples
   };
   static void add(Samples& samples, double seconds, bool preempted);
   static std::map<std::string, double> means(const Graph& graph, const std::map<NodeId, Mean>& by_node);

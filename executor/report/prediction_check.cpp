@@ -16,7 +16,7 @@ std::string percent_text(double part) {
   return general_text(100 * part, 3);
 }
 
-/// The rows that deviate most from what was predicted, the worst first; what fits well is left out.
+/// The rows that deviate most from the prediction, the worst first; rows that agree well are left out.
 std::vector<Note> deviations(const Plan& plan, const Timeline& timeline) {
   ProfileReport report = profile_report(timeline, plan.program, plan.costed, plan.transfers);
   const auto deviation = [](const ProfileReportRow& row) { return std::abs(row.seconds - row.predicted_seconds); };

@@ -14,7 +14,7 @@ namespace cleave::runtime {
 namespace {
 
 using What = TimelineEvent::What;
-/// Node, what, device (but of transfers, which are both's).
+/// Node, kind of event, device (except for transfers, which belong to both devices).
 using Key = std::tuple<std::size_t, int, std::size_t>;
 using Rows = std::map<Key, ProfileReportRow>;
 
@@ -27,10 +27,10 @@ ProfileReportRow& row_of(Rows& rows, NodeId node, What what, DeviceId device) {
   return row;
 }
 
-/// By node and device: the last operation of the kernel in which it runs.
+/// By node and device: the last operation of the kernel that contains the node.
 using RunsWith = std::map<std::pair<NodeId, DeviceId>, NodeId>;
 
-/// What the plan says of a run.
+/// Adds the plan's predictions for a run.
 RunsWith add_predicted(Rows& rows, const Program& program, const CostedProblem& costed, const Transfers& transfers) {
   const Graph& graph = *program.graph;
   RunsWith runs_with;
@@ -57,7 +57,7 @@ RunsWith add_predicted(Rows& rows, const Program& program, const CostedProblem& 
   return runs_with;
 }
 
-/// What was launched as one, and has no times of its own, becomes one row, as what runs as one kernel is.
+/// Merges nodes that were launched as one command, and have no times of their own, into one row, like fused nodes.
 void join_launched(Rows& rows, RunsWith& runs_with, const Timeline& timeline) {
   std::set<const void*> known;
   for (const TimelineEvent& event : timeline.events) {
@@ -82,7 +82,7 @@ std::string op_name(const Graph& graph, NodeId node) {
 
 void sum_up(ProfileReport& report, const Graph& graph) {
   std::map<std::string, Ledger> by_op;
-  std::map<std::size_t, Ledger> by_side;  // as named below
+  std::map<std::size_t, Ledger> by_side;  // keys are indices into the names below
   static constexpr std::array<const char*, 5> kSides = {"host", "accelerator", "transfers", "host waits", "accelerator waits"};
   for (const ProfileReportRow& row : report.rows) {
     if (!row.node.valid()) continue;
@@ -102,7 +102,7 @@ void sum_up(ProfileReport& report, const Graph& graph) {
   for (const auto& [side, sum] : by_side) report.by_side.emplace_back(kSides[side], sum);
 }
 
-/// Sorted, and merged where they meet.
+/// Sorted and disjoint: overlapping or adjacent intervals are merged.
 using Intervals = std::vector<std::pair<double, double>>;
 Intervals merged(Intervals intervals) {
   std::sort(intervals.begin(), intervals.end());

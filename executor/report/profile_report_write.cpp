@@ -1,4 +1,4 @@
-// The ledger of a run in words and as JSON.
+// ProfileReport, part: its output as text and as JSON.
 #include <algorithm>
 #include <array>
 
@@ -18,7 +18,7 @@ using What = TimelineEvent::What;
 
 using Line = std::array<std::string, 6>;
 
-/// Aligned; columns that are empty everywhere are left out.
+/// Aligned text; columns without any content are left out.
 std::string table(std::vector<Line> lines) {
   for (Line& line : lines)
     for (std::string& cell : line) cell = escape_controls_one_line(cell);
@@ -46,7 +46,7 @@ std::string predicted_text(double seconds) {
   return seconds > 0 ? format_seconds(seconds) : "-";
 }
 
-/// What the user calls all that ran as one; the middle of many is left out.
+/// The user's names of all nodes that ran as one; the middle of a long list is left out.
 std::string names_of(const ProfileReportRow& row, const Graph& graph) {
   constexpr std::size_t kMost = 4;
   const auto name = [&](NodeId node) { return "`" + graph.display_name(node) + "`"; };

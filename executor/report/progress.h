@@ -1,5 +1,5 @@
-// RunProgress: how far a run has come, written by the executor's threads as they go and read by anybody at any time. What it costs a run is
-// a store for each trip of an outermost `for`.
+// RunProgress: the progress of a run, written by the executor's threads and read by any thread at any time. It costs the run one store for
+// each trip of an outermost `for`.
 #pragma once
 
 #include <array>
@@ -13,13 +13,13 @@ namespace cleave {
 
 class RunProgress {
  public:
-  /// `trip` of `count` trips of the loop `node` are behind.
+  /// `trip` of `count` trips of the loop `node` are done.
   struct Step {
     NodeId node;
     std::int64_t trip = 0, count = 0;
   };
 
-  /// By the thread that walks a device's program, and by no other.
+  /// Must be called only by the thread that walks the device's program.
   void enter(DeviceId device, NodeId loop, std::int64_t count) {
     Side& side = sides_[device.index % sides_.size()];
     side.trip.store(0, std::memory_order_relaxed);
@@ -29,7 +29,7 @@ class RunProgress {
   void trip(DeviceId device, std::int64_t done) { sides_[device.index % sides_.size()].trip.store(done, std::memory_order_relaxed); }
   void leave(DeviceId device) { sides_[device.index % sides_.size()].loop.store(kNone, std::memory_order_relaxed); }
 
-  /// Where the side stands that is behind: devices are given work ahead. Nothing outside of loops of known count.
+  /// The progress of the side that is behind, since devices are given work ahead. Nullopt outside of loops with a known count.
   [[nodiscard]] std::optional<Step> step() const {
     std::optional<Step> last;
     for (const Side& side : sides_) {

@@ -5,8 +5,8 @@
 namespace cleave::runtime {
 namespace {
 
-constexpr double kShareLost = 0.05;                    ///< of a sample, from which on it is preempted
-constexpr std::chrono::microseconds kWorthAsking{50};  ///< shorter samples, and readings less old, are taken as they are
+constexpr double kShareLost = 0.05;                    ///< a sample that lost this fraction of its time, or more, is preempted
+constexpr std::chrono::microseconds kWorthAsking{50};  ///< shorter samples are not checked, and more recent readings are reused
 
 double seconds_of(const timeval& time) {
   return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);

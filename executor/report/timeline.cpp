@@ -11,7 +11,7 @@
 namespace cleave {
 namespace {
 
-constexpr std::size_t kBlock = 1 << 16;  ///< bytes that are written at once
+constexpr std::size_t kBlock = 1 << 16;  ///< bytes written at once
 
 std::string_view to_string(TimelineEvent::What what) {
   switch (what) {
@@ -22,10 +22,10 @@ std::string_view to_string(TimelineEvent::What what) {
   return "";
 }
 
-/// By the number of the track. Events of one never overlap. Behind them are those of calls.
+/// Names by track number. Events of one track never overlap. The tracks of calls follow after these.
 constexpr const char* kLanes[] = {"steps", "to accelerator", "to host", "waits"};
 
-/// The document, piece by piece behind what a text holds already.
+/// Appends the document piece by piece to a text.
 class TraceText {
  public:
   explicit TraceText(const Graph& graph) : graph_(graph) {}
@@ -67,7 +67,7 @@ class TraceText {
   }
 
  private:
-  /// On a line of its own.
+  /// Begins an item on a line of its own.
   JsonWriter item(std::string& out) {
     out += first_ ? "\n" : ",\n";
     first_ = false;
@@ -98,8 +98,8 @@ class TraceText {
   }
 
   const Graph& graph_;
-  std::uint32_t devices_ = 0;  ///< that have a name
-  int calls_ = 0;              ///< lanes of calls that have a name; all are the host's
+  std::uint32_t devices_ = 0;  ///< number of devices that have a name
+  int calls_ = 0;              ///< number of lanes of calls that have a name; all are the host's
   bool first_ = true;
 };
 
@@ -125,7 +125,7 @@ struct ChromeTrace::State {
   OutputFile file;
   TraceText trace;
   std::mutex mutex;
-  std::string text;  ///< that is not in the file yet
+  std::string text;  ///< not written to the file yet
   Status written;    ///< the first failure
 
   State(OutputFile to, const Graph& graph) : file(std::move(to)), trace(graph) { TraceText::begin(text); }
@@ -158,7 +158,7 @@ void ChromeTrace::add(std::span<const TimelineEvent> events) {
     }
     return Status();
   });
-  if (!added) state_->written = added;  // what follows would not fit to a piece of text that is missing
+  if (!added) state_->written = added;  // after a missing piece, later pieces would not form a document
 }
 
 Status ChromeTrace::finish(bool simulated) {

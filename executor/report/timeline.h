@@ -1,4 +1,5 @@
-// Timeline: what ran when, where, and what waited for what. Chrome/Perfetto trace events, and predicted beside measured times.
+// Timeline: the times of all operations, transfers and waits of a run, by device. Written as Chrome/Perfetto trace events, and as predicted
+// beside measured times.
 #pragma once
 
 #include <cstdint>
@@ -20,40 +21,41 @@ struct TimelineEvent {
   double start_seconds = 0;  ///< from the start of the run
   double end_seconds = 0;
   std::int64_t bytes = 0;  ///< transfers
-  /// One thing at a time happens in a device's lane; of `calls`, host functions beside the steps, there are several. Small values may
-  /// cross in `steps`, by the device's own commands.
+  /// Events of one lane do not overlap; `calls`, concurrent calls of host functions, may have several lanes. Small values may be
+  /// transferred in `steps`, by the device's own commands.
   enum class Lane : std::uint8_t { steps, to_accelerator, to_host, waits, calls } lane = Lane::steps;
-  /// Computing: what the device was given as one, whose times by themselves nobody knows, `node` the last of them. Null: `node` by itself.
+  /// Computing: the nodes that the device ran as one command, whose single times are unknown, `node` the last of them. Null: `node` by
+  /// itself.
   std::shared_ptr<const std::vector<NodeId>> together = nullptr;
-  int number = 0;  ///< of the lane, among those of its kind
+  int number = 0;  ///< number of the lane, among those of its kind
 };
 
-/// RunResult::timeline, where RunOptions::timeline asked for it.
+/// The type of RunResult::timeline, which is filled if RunOptions::timeline asks for it.
 struct Timeline {
   std::vector<TimelineEvent> events;
-  bool simulated = false;  ///< times are of the virtual clock
+  bool simulated = false;  ///< times are those of the virtual clock
 };
 
 class Graph;
 
-/// Told what ran, in batches, in place of keeping it all; by the threads that ran it, several at once.
+/// Receives events in batches instead of keeping them all. Called by the threads that ran them, concurrently.
 using TimelineSink = std::function<void(std::span<const TimelineEvent>)>;
 
 /// Chrome trace event format (chrome://tracing, ui.perfetto.dev): a track for each lane of a device.
 [[nodiscard]] std::string to_chrome_trace(const Timeline& timeline, const Graph& graph);
 Status write_chrome_trace(const Timeline& timeline, const Graph& graph, const std::string& path);
 
-/// The same of a run under way: what it is told goes to the file, not into memory.
+/// Writes the same format while a run is under way: events go to the file instead of memory.
 class ChromeTrace {
  public:
-  /// The graph is to live as long.
+  /// The graph must outlive the ChromeTrace.
   static Result<ChromeTrace> create(const std::string& path, const Graph& graph);
   ChromeTrace(ChromeTrace&&) noexcept;
   ChromeTrace& operator=(ChromeTrace&&) noexcept;
   ~ChromeTrace();
 
   void add(std::span<const TimelineEvent> events);  ///< from any thread
-  /// Puts the file in its place, a whole document however the run ended; or says what went wrong on the way.
+  /// Completes the document and moves the file to its path, however the run ended; an Error if writing failed at any time.
   Status finish(bool simulated);
 
  private:

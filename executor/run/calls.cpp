@@ -25,7 +25,7 @@ void Calls::start(Call& call) {
     threads_.back()->start([this] { work(); });
     return;
   }
-  if (!threads_.empty()) return;  // one of those that there are takes it
+  if (!threads_.empty()) return;  // an existing thread takes the call
   waiting_.clear();
   run(call);
 }
@@ -42,11 +42,11 @@ void Calls::end() {
     leaving_ = true;
   }
   changed_.notify_all();
-  threads_.clear();  // waits for each
+  threads_.clear();  // each destructor waits for its thread
   leaving_ = false;
 }
 
-/// What one thread does until the run ends.
+/// The loop of one worker thread, until the run ends.
 void Calls::work() {
   std::unique_lock lock(mutex_);
   for (;;) {

@@ -1,5 +1,5 @@
-// Calls: host functions that workers call beside the host's steps, on threads that are lent for the run. Knows no values: whoever starts a
-// call says when it has to be over.
+// Calls: runs host functions on borrowed worker threads, concurrently with the host's steps. Knows no values: the caller that starts a call
+// decides when it must be over.
 #pragma once
 
 #include <condition_variable>
@@ -16,11 +16,11 @@ namespace cleave::runtime {
 
 class Calls {
  public:
-  /// One at a time of each node; kept from run to run.
+  /// A call of a node, of which at most one is pending; kept from run to run.
   struct Call {
     Origin here;
     std::function<Status(const Call& call)> work;
-    // What has come of it, once it is over.
+    // The result of the call, once it is over.
     Status status;
     RunState::Clock::time_point begun, ended;
 
@@ -29,21 +29,22 @@ class Calls {
     bool over_ = false;
   };
 
-  /// At most so many at once, on as many threads; what is more waits for its turn. Less than two: none.
+  /// Runs at most `workers` calls at once, on as many threads; further calls wait for a free thread. Fewer than two: no threads.
   explicit Calls(int workers) : workers_(workers < 2 ? 0 : static_cast<std::size_t>(workers)) {}
   Calls(const Calls&) = delete;
   Calls& operator=(const Calls&) = delete;
   ~Calls() { end(); }
 
-  /// Before each run.
+  /// Must be called before each run.
   void begin(RunState& run);
-  /// On a thread of its own as soon as one is free, or right here where the system gives none. An error that it has is the run's at once.
+  /// Starts a call on a worker thread as soon as one is free, or on the caller's thread if the system creates none. An error of the call is
+  /// reported to the run at once.
   void start(Call& call);
-  /// Takes one that was done otherwise for over.
+  /// Marks a call as over that was completed in another way.
   static void skip(Call& call) { call.over_ = true; }
-  /// Until it is over.
+  /// Waits until the call is over.
   void wait(const Call& call);
-  /// All that is under way is over, and the threads are given back.
+  /// Waits until all pending calls are over, and returns the threads.
   void end();
 
  private:
@@ -54,8 +55,8 @@ class Calls {
   RunState* run_ = nullptr;
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::deque<Call*> waiting_;  ///< for a thread
-  std::size_t idle_ = 0;       ///< threads without a call
+  std::deque<Call*> waiting_;  ///< until a thread is free
+  std::size_t idle_ = 0;       ///< number of threads without a call
   bool leaving_ = false;
   std::vector<LentThread> threads_;
 };

@@ -1,4 +1,4 @@
-// What decides loops and branches on a device: the host, which tells, or the device by its own values.
+// DeviceSide, part: decisions of loops and branches on a device: the host sends them, or the device decides by its own values.
 #include <algorithm>
 
 #include "executor/memory/control.h"
@@ -6,8 +6,8 @@
 
 namespace cleave::runtime {
 
-/// Loops and branches that the device may take as one, the outermost. Each waits for all that any of its steps must wait for: nothing is
-/// sent or received inside, so that is what it would wait for at its beginning.
+/// Prepares the outermost loops and branches that the device may run as one command. Each waits for everything that any of its steps must
+/// wait for: since nothing is sent or received inside, its first steps would wait for that anyway.
 void DeviceSide::prepare_controls() {
   const std::vector<Block>& blocks = prepared_.program->devices[id_].blocks;
   for (std::size_t b = 0; b < blocks.size(); ++b) {
@@ -17,7 +17,7 @@ void DeviceSide::prepare_controls() {
 }
 
 void DeviceSide::prepare_control(const Step& step, std::size_t block, std::size_t index) {
-  if (plan_.rotation(block)) return;  // where its values lie changes around it
+  if (plan_.rotation(block)) return;  // the storages of its values change during the loop
   const auto kernel_of = [&](NodeId node) -> std::optional<DeviceStep> {
     const KernelId kernel = turn(0).kernels[node];
     if (kernel.valid() && !device_.joins(kernel)) return std::nullopt;
@@ -39,7 +39,7 @@ void DeviceSide::prepare_control(const Step& step, std::size_t block, std::size_
   controls_.emplace(step.node, std::move(prepared));
 }
 
-/// What the control step itself, and those inside, read and write: predicates, and what moves.
+/// Adds to `work` the values that the control step and the steps inside it read and write: predicates, and moved values.
 void DeviceSide::note_values(const Step& step, Work& work) const {
   const auto note = [this](ValueId value, std::vector<StorageIndex>& to) {
     if (value.valid() && storage(value) != kNoStorage) to.push_back(storage(value));
@@ -60,7 +60,7 @@ void DeviceSide::note_values(const Step& step, Work& work) const {
   }
 }
 
-/// Not where each node is looked at, or what was decided is to be known.
+/// False if each node is checked, or if the decisions have to be known.
 bool DeviceSide::runs_whole(const Step& step) const {
   const auto found = controls_.find(step.node);
   return found != controls_.end() && !verify_ && !observes_ && device_.controls(found->second.id);
@@ -85,8 +85,8 @@ std::optional<std::int64_t> DeviceSide::decide(const Step& step, ValueId value, 
   return decision->value;
 }
 
-/// The device's own value, looked at from here: nothing is enqueued meanwhile. On the virtual clock it takes no time, as the device would
-/// not ask anybody.
+/// Reads the device's own predicate on the driver thread, which enqueues nothing meanwhile. On the virtual clock this takes no time, since
+/// a device that decides by itself asks no other side.
 std::optional<std::int64_t> DeviceSide::decide_by_itself(const Step& step, ValueId value, const Origin& here) {
   const std::optional<std::vector<Array>> there = fetch({value}, here);
   if (!there) return std::nullopt;
@@ -99,7 +99,7 @@ std::optional<std::int64_t> DeviceSide::decide_by_itself(const Step& step, Value
 void DeviceSide::enter(NodeId control) {
   if (!alone_.contains(control)) return;
   const Node& node = graph_.nodes[control];
-  const double trips = node.kind == NodeKind::branch ? 1 : node.expected;  // that the plan's seconds are of
+  const double trips = node.kind == NodeKind::branch ? 1 : node.expected;  // the trip count that the plan's seconds assume
   double& clock = clock_[static_cast<std::size_t>(Stream::compute)];
   if (trips > 0) clock = std::max(clock, driver_) + prepared_.costs.accelerator_seconds[control] / trips;
 }

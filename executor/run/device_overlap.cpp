@@ -1,5 +1,5 @@
-// What an accelerator does with large values while they come: the first operation that reads them is launched some rows at a time, each
-// behind the copy of the last part that it reads.
+// DeviceSide, part: overlap of transfers and kernels: the first operation that reads a large incoming value is launched for ranges of rows,
+// each behind the copy of the last chunk that it reads.
 #include <algorithm>
 #include <utility>
 
@@ -9,10 +9,10 @@
 namespace cleave::runtime {
 namespace {
 
-constexpr std::int64_t kAligned = 256;  ///< bytes: where rows of a launch begin, as arrays do
+constexpr std::int64_t kAligned = 256;  ///< bytes: alignment of the first row of a launch, as of arrays
 constexpr std::int64_t kFewestRows = 2;
 
-/// Where launches end, in rows: about as many in each, each beginning where arrays may.
+/// The row at which each launch ends: launches have about equal numbers of rows, and each begins at an aligned row.
 std::vector<std::int64_t> launch_ends(const RowCut& cut, const KernelRequest& request, std::int64_t launches) {
   std::int64_t step = kFewestRows;
   const auto align = [&](const TensorType& type, int axis) {
@@ -83,14 +83,14 @@ Status DeviceSide::prepare_overlap(NodeId id, const RowCut& cut, const std::vect
   return {};
 }
 
-/// A kernel for each launch, in the turn `number`.
+/// Prepares a kernel for each launch, in the turn `number`.
 Result<DeviceSide::Rows> DeviceSide::prepare_rows(NodeId id, const RowCut& cut, const std::vector<std::int64_t>& ends,
                                                   const std::vector<ChannelId>& coming, const Rotation* rotation, std::int32_t number) {
   const Work &work = turn(number).work[id], &first = turn(0).work[id];
   if (number > 0 && work.reads == first.reads && work.writes == first.writes) return turn(0).rows.at(id);
   Rows rows;
   rows.beside = work;
-  for (const ChannelId each : coming) {  // where it comes, rows are written only behind its copy
+  for (const ChannelId each : coming) {  // storage of an incoming value may be overwritten only behind its copy
     const StorageIndex there = storage(prepared_.channel(each).value);
     std::erase(rows.beside.reads, rotation ? rotation->at(there, number) : there);
     std::erase(rows.beside.writes, rotation ? rotation->at(there, number) : there);
@@ -125,7 +125,7 @@ bool DeviceSide::overlapped(const InParts& work, const Origin& here) {
   const Point point{whole.awaited ? device_.record_awaited(Stream::compute) : device_.record(Stream::compute), done};
   for (const StorageIndex s : whole.reads) hazards_.after(Stream::compute, s, false, point);
   for (const StorageIndex s : whole.writes) hazards_.after(Stream::compute, s, true, point);
-  if (whole.seconds > 0 && device_.simulated())  // as if in one go
+  if (whole.seconds > 0 && device_.simulated())  // as if the operation ran in one go
     track_.add(TimelineEvent::What::compute, id_, here.node, done - whole.seconds, done);
   return true;
 }

@@ -1,4 +1,4 @@
-// What a DeviceSide makes ready before any run: kernels, packets and segments, once for each turn of the loops whose storages take turns.
+// DeviceSide, part: preparation before any run: kernels, packets and segments, once for each turn of the loops with rotating buffers.
 #include <algorithm>
 #include <memory>
 #include <optional>
@@ -11,7 +11,7 @@
 namespace cleave::runtime {
 namespace {
 
-constexpr std::size_t kShortestSegment = 3;  ///< operations and copies; fewer gain nothing from being launched as one
+constexpr std::size_t kShortestSegment = 3;  ///< number of operations and copies; shorter segments gain nothing from one launch
 
 StorageIndex at(const Rotation* rotation, StorageIndex s, std::int32_t turn) {
   return rotation ? rotation->at(s, turn) : s;
@@ -70,7 +70,7 @@ Result<std::unique_ptr<DeviceSide>> DeviceSide::create(Prepared& prepared, Devic
   return side;
 }
 
-/// Kernels, and the constants that lie here for good.
+/// Prepares kernels, and uploads the constants, which stay on the device.
 Status DeviceSide::prepare_steps() {
   std::set<NodeId> changing;
   for (const GraphState& state : states_of(graph_))
@@ -133,7 +133,8 @@ Status DeviceSide::prepare_travelling(ChannelId id, const Rotation* rotation, st
   return {};
 }
 
-/// Who is the last of a trip to touch what comes by a copy and takes turns: the copy of a later trip waits for it, and for nothing else.
+/// Finds the last command of a trip that accesses an incoming value in rotating buffers: the copy of a later trip waits for that command,
+/// and for no other.
 void DeviceSide::find_awaited() {
   const DeviceProgram& program = prepared_.program->devices[id_];
   const std::vector<std::optional<StepPlace>> around = loops_around(program);
@@ -159,7 +160,7 @@ void DeviceSide::find_awaited() {
   }
 }
 
-/// The kernel of one operation, or of the whole group of which it is the last; none of what runs with a later operation.
+/// Prepares the kernel of one operation, or of the whole group of which it is the last; nothing for a node that runs with a later one.
 Status DeviceSide::prepare_kernel(NodeId id, const Rotation* rotation) {
   const FusionGroup* group = fusion_.group(id);
   if (group && id != group->nodes.back()) return {};
@@ -200,8 +201,8 @@ KernelRequest DeviceSide::request_of(NodeId id, const Work& work) const {
   return request;
 }
 
-/// Pieces of the step lists that the device takes as one. Each waits for all that any of its steps must wait for: since pieces end at
-/// transfers, that is what its first steps wait for anyway.
+/// Prepares the ranges of the step lists that the device runs as one command. Each waits for everything that any of its steps must wait
+/// for: since ranges end at transfers, its first steps wait for that anyway.
 void DeviceSide::prepare_segments() {
   const IdVector<NodeId, KernelId>& kernels = turn(0).kernels;
   const auto joins = [&](NodeId node) { return !kernels[node].valid() || (device_.joins(kernels[node]) && !in_parts_.contains(node)); };
@@ -209,14 +210,14 @@ void DeviceSide::prepare_segments() {
   for (const Segment& segment : found) {
     if (controlled_blocks_.contains(segment.block)) continue;
     std::vector<NodeId> nodes = segment.nodes;
-    std::erase_if(nodes, [&](NodeId node) { return !kernels[node].valid(); });  // they run with a later one
+    std::erase_if(nodes, [&](NodeId node) { return !kernels[node].valid(); });  // these run with a later one
     if (nodes.empty() || nodes.size() + (segment.moves ? segment.moves->size() : 0) < kShortestSegment) continue;
     if (segment.moves) prepared_moves_.insert(segment.moves);
     prepare_segment(segment, std::move(nodes));
   }
 }
 
-/// For each turn in which anything of it is elsewhere.
+/// Prepares the segment for each turn in which any of its storages differs.
 void DeviceSide::prepare_segment(const Segment& segment, std::vector<NodeId> nodes) {
   const Rotation* rotation = plan_.rotation(segment.block);
   const std::size_t first = segments_.size();

@@ -148,7 +148,7 @@ bool DeviceSide::issue(const WorkView& work, const Origin& here, F&& enqueue, co
 bool DeviceSide::compute(const Step& step, const Origin& here, std::int64_t trip) {
   const Node& node = graph_.nodes[step.node];
   if (node.kind == NodeKind::operation) return launch(node, here);
-  if (node.kind != NodeKind::counter) return true;  // constants and leaves are there
+  if (node.kind != NodeKind::counter) return true;  // constants and leaves are on the device already
   StorageIndex to = now_at(storage(node.results[0]));
   const WorkView work{{}, {&to, 1}, prepared_.costs.accelerator_seconds[step.node]};
   return issue(work, here, [&] { return device_.fill(range(to), static_cast<std::int32_t>(trip), here); });
@@ -165,7 +165,7 @@ bool DeviceSide::launch(const Node& node, const Origin& here) {
            issue(
                segment->work, here, [&] { return device_.launch_segment(segment->id, here); }, segment->nodes);
   }
-  if (!turn().kernels[here.node].valid()) return true;  // it runs with a later one, or has nothing to do
+  if (!turn().kernels[here.node].valid()) return true;  // the node runs with a later one, or has nothing to do
   if (!in_parts_.empty() && !verify_)
     if (const auto found = in_parts_.find(here.node); found != in_parts_.end()) return overlapped(found->second, here);
   auto enqueue = [&] { return device_.launch(turn().kernels[here.node], here); };
@@ -187,7 +187,7 @@ bool DeviceSide::launch(const Node& node, const Origin& here) {
 
 std::optional<std::vector<Array>> DeviceSide::fetch(const std::vector<ValueId>& values, const Origin& here) {
   std::vector<Array> arrays;
-  // The compute stream first: memory that no transfer touches is not watched for hazards.
+  // The compute stream comes first: hazards are not tracked for memory that no transfer accesses.
   Status status = device_.synchronize(device_.record(Stream::compute));
   for (ValueId value : values) {
     Array array(graph_.values[value].type);
@@ -229,7 +229,7 @@ bool DeviceSide::settle(const Rotation& rotation, const Origin& here) {
 bool DeviceSide::discard(const std::vector<StorageIndex>& dead, const Origin& here) {
   for (const StorageIndex each : dead) {
     const StorageIndex s = now_at(each);
-    if (hazards_.watched(s)) continue;  // a copy may still be reading it, and a hint is not worth a wait
+    if (hazards_.watched(s)) continue;  // a copy may still read it, and a hint is not worth a wait
     if (Status status = device_.discard(range(s), here); !status) return fail(here, status.error());
   }
   return true;

@@ -1,5 +1,6 @@
-// DeviceSide: what the driver thread of one accelerator does at each step of its program: it enqueues, and waits only for the host's values
-// and decisions. What waits for what on the device is said by events (hazards.h); the virtual clock follows the same waits.
+// DeviceSide: the driver of one accelerator, on a thread of its own: at each step of the device's program it enqueues commands, and it
+// waits only for the host's values and decisions. Dependences between commands on the device are expressed by events (hazards.h); the
+// virtual clock follows the same waits.
 #pragma once
 
 #include <array>
@@ -19,29 +20,29 @@ namespace cleave::runtime {
 
 class DeviceSide final : public Worker {
  public:
-  /// Takes the device's arena, prepares its kernels and uploads its constants.
+  /// Allocates the device's arena, prepares its kernels and uploads its constants.
   static Result<std::unique_ptr<DeviceSide>> create(Prepared& prepared, DeviceId id);
 
-  /// Before each run. `leaves` are read by inputs and parameters that have a copy here.
-  /// What is `resident` is there since the run before.
+  /// Must be called before each run. `leaves` has the arrays of inputs and parameters that have a copy on this device. The values of
+  /// `resident` nodes have stayed on the device since the previous run.
   Status begin(RunState& run, const RunOptions& options, const std::map<NodeId, Array>& leaves, const std::set<NodeId>& resident);
-  /// Ends a run that began but will not be driven.
+  /// Ends a run that has begun but is not driven.
   void end() { device_.end_run(); }
-  /// The driver thread: the whole program, then until the device is idle. Where a state lies here, the run goes on until finish().
-  /// `start`: from where the timeline counts.
+  /// On the driver thread: runs the whole program and waits until the device is idle. If the device holds states, the run goes on until
+  /// finish(). `start` is the timeline's zero.
   void drive(RunState::Clock::time_point start);
   [[nodiscard]] bool keeps_states() const { return !states_.empty(); }
-  /// The driver thread: the values that the run left become those of the states, unless it failed.
+  /// On the driver thread: copies the next values of the states to their storages, unless the run failed.
   Status finish(bool went_well);
-  /// The driver thread, between runs: the contents of a value that lies here from run to run.
+  /// On the driver thread, between runs: reads a value that stays on the device from run to run.
   Result<Array> read(ValueId value);
 
   [[nodiscard]] const TransferCount& received() const { return received_; }
   [[nodiscard]] const TransferCount& sent() const { return sent_; }
-  /// When the last stream ends, on the virtual clock.
+  /// The virtual time at which the last stream ends.
   [[nodiscard]] double now() const;
   [[nodiscard]] Track& track() { return track_; }
-  /// Of the loops and branches that were decided here.
+  /// The observed outcomes of loops and branches that the device decided.
   [[nodiscard]] const Observation& observation() const { return observation_; }
 
   bool compute(const Step& step, const Origin& here, std::int64_t trip) override;
@@ -59,13 +60,13 @@ class DeviceSide final : public Worker {
   bool leave(const Step&, const Origin&) override { return true; }
 
  private:
-  /// Memory that one command touches, and how long it takes.
+  /// The memory that one command accesses, and its cost.
   struct Work {
     std::vector<StorageIndex> reads, writes;
     double seconds = 0;
-    bool awaited = false;  ///< a later trip's copy will wait for it
+    bool awaited = false;  ///< a later trip's copy waits for this command
   };
-  /// The same where it is only read.
+  /// A view of Work.
   struct WorkView {
     std::span<const StorageIndex> reads, writes;
     double seconds = 0;
@@ -78,22 +79,23 @@ class DeviceSide final : public Worker {
   /// A coalesced transfer: its storages on this device and its copy command.
   struct Travelling {
     std::vector<StorageIndex> storages;
-    PiecesId pieces;  ///< none: the one storage by itself
+    PiecesId pieces;  ///< invalid: the only storage is copied by itself
     double seconds = 0;
   };
-  /// An operation that is launched some rows at a time, each as soon as what they need has come.
+  /// An operation that is launched for ranges of rows, each as soon as the chunks that it reads have arrived.
   struct InParts {
     std::vector<ChannelId> coming;
-    std::vector<double> shares;  ///< of the operation, by launch
+    std::vector<double> shares;  ///< the fraction of the operation in each launch
   };
-  /// What is launched for one.
+  /// The launches of one such operation.
   struct Rows {
     std::vector<KernelId> kernels;
-    Work beside;  ///< what it touches beside what comes
+    Work beside;  ///< the memory that the launches access apart from the incoming values
   };
-  /// What comes for one, by launch.
+  /// The arrivals that the launches of one operation wait for, one a launch.
   struct Arrivals {
-    std::vector<std::size_t> parts;  ///< that must have come before it; none: nobody works on it while it comes
+    std::vector<std::size_t>
+        parts;  ///< chunks that must have arrived before the launch; empty: no operation reads the value while it arrives
     std::vector<Event> there;
     std::vector<double> times;  ///< virtual
   };
@@ -118,10 +120,10 @@ class DeviceSide final : public Worker {
   Status upload(NodeId leaf, const Array& array);
   Status make_room_to_fetch();
 
-  /// What an operation is in a prepared segment.
+  /// The role of an operation in a prepared segment.
   struct Member {
-    std::int32_t segment = -1;  ///< index into segments_; none: it is launched by itself
-    bool first = false;         ///< launches it all
+    std::int32_t segment = -1;  ///< index into segments_; none: the operation is launched by itself
+    bool first = false;         ///< its step launches the whole segment
   };
   struct PreparedSegment {
     SegmentId id;
@@ -134,23 +136,24 @@ class DeviceSide final : public Worker {
     Work work;
     MeasuredTrack::Nodes nodes;
   };
-  /// What is prepared for one turn of the loops whose storages take turns: by node and channel, all in the first, in the others what is in
-  /// such a loop.
+  /// The commands prepared for one turn of rotating buffers, by node and channel: all commands in the first turn, in the others only those
+  /// inside such a loop.
   struct Turn {
     IdVector<NodeId, KernelId> kernels;
     IdVector<NodeId, Work> work;
     IdVector<NodeId, Member> members;
-    std::map<NodeId, Rows> rows;                 ///< of operations in parts
-    IdVector<ChannelId, Travelling> travelling;  ///< by the first of what travels as one
+    std::map<NodeId, Rows> rows;                 ///< of operations launched by rows
+    IdVector<ChannelId, Travelling> travelling;  ///< by the first channel of a coalesced transfer
   };
   [[nodiscard]] Turn& turn(std::int32_t number) { return turns_[static_cast<std::size_t>(number)]; }
   [[nodiscard]] const Turn& turn() const { return turns_[static_cast<std::size_t>(turn_)]; }
   [[nodiscard]] const PreparedSegment* segment_of(NodeId node) const;
 
-  /// Puts one command, which is for `note`, into `stream` behind all that it must wait for. `enqueue` does it; nothing if it failed.
+  /// Enqueues one command, described by `note`, in `stream` behind all commands that it depends on. `enqueue` enqueues the command itself;
+  /// nullopt if it failed.
   template <class F>
   std::optional<Point> put(Stream stream, const WorkView& work, const MeasuredTrack::Note& note, const Origin& here, F&& enqueue);
-  /// A step of the program, on the compute stream, of several where they are launched `together`.
+  /// Issues a step of the program on the compute stream, or several steps if they are launched `together`.
   template <class F>
   bool issue(const WorkView& work, const Origin& here, F&& enqueue, const MeasuredTrack::Nodes& together = {});
   Status copy_in_parts(const Range& to, const Ring::Slot& slot, Arrivals& arrivals, const Origin& here, bool& stopped);
@@ -158,7 +161,7 @@ class DeviceSide final : public Worker {
   void note_arrivals(ChannelId channel);
   bool overlapped(const InParts& work, const Origin& here);
   void follow_parts(const Ring::Slot& slot, std::int64_t bytes);
-  /// Notes what has just been copied through the channels that travel with that of `step`.
+  /// Records the copies that were just made through the channels coalesced with that of `step`.
   void note_copies(const Step& step, TransferCount& count, Stream stream);
   bool wait_for(Stream stream, const WorkView& work, double& start, const Origin& here);
   Status wait(Stream stream, const Event& event);
@@ -170,10 +173,10 @@ class DeviceSide final : public Worker {
   std::optional<std::int64_t> decide_by_itself(const Step& step, ValueId value, const Origin& here);
   static MeasuredTrack::Note crossed(const Step& step);
   [[nodiscard]] Range crossing(const Step& step) const;
-  /// The contents of `values`, brought to the host for verification.
+  /// Copies the contents of `values` to the host for verification.
   std::optional<std::vector<Array>> fetch(const std::vector<ValueId>& values, const Origin& here);
   [[nodiscard]] StorageIndex storage(ValueId value) const { return plan_.storage_of[value]; }
-  /// Where it is in the turn that the run is in.
+  /// The storage in the current turn of the run.
   [[nodiscard]] StorageIndex now_at(StorageIndex s) const { return rotation_ ? rotation_->at(s, turn_) : s; }
   [[nodiscard]] const Range& range(StorageIndex s) const { return plan_.storages[static_cast<std::size_t>(s)].range; }
 
@@ -187,32 +190,34 @@ class DeviceSide final : public Worker {
   std::vector<PreparedSegment> segments_;
   std::map<NodeId, InParts> in_parts_;
   IdVector<ChannelId, Arrivals> arrivals_;
-  std::map<NodeId, PreparedControl> controls_;         ///< by control node; the outermost
-  std::set<std::size_t> controlled_blocks_;            ///< inside of these
+  std::map<NodeId, PreparedControl> controls_;         ///< by control node; only the outermost ones
+  std::set<std::size_t> controlled_blocks_;            ///< blocks inside of these
   IdVector<NodeId, std::int64_t> orders_;              ///< of compute steps
-  std::set<const std::vector<Move>*> prepared_moves_;  ///< that are part of a segment
-  std::vector<NodeId> leaves_;                         ///< inputs and parameters with a copy here
+  std::set<const std::vector<Move>*> prepared_moves_;  ///< moves that are part of a segment
+  std::vector<NodeId> leaves_;                         ///< inputs and parameters with a copy on this device
   Hazards hazards_;
-  std::vector<Move> states_;      ///< that lie here, from their next values
-  std::byte* fetched_ = nullptr;  ///< staging for one value at a time: in verify mode, of states and of what is decided here
-  std::set<NodeId> alone_;        ///< control nodes that are decided here
+  std::vector<Move> states_;      ///< from each next value to its state, for states on this device
+  std::byte* fetched_ = nullptr;  ///< staging for one value at a time: in verify mode, of states and of predicates decided on the device
+  std::set<NodeId> alone_;        ///< control nodes that the device decides
 
   RunState* run_ = nullptr;
-  const Rotation* rotation_ = nullptr;  ///< of the loop that the run is in; null: nothing is elsewhere than the plan has it
+  const Rotation* rotation_ =
+      nullptr;  ///< of the innermost rotating loop that the run is in; null: all storages are where the plan has them
   std::int32_t turn_ = 0;
   bool verify_ = false, observes_ = false;
   std::function<void(std::string_view, double)> on_verify_;
   RunProgress* progress_ = nullptr;
-  double driver_ = 0;                                                           ///< virtual: what the driver has waited for so far
-  std::array<double, kStreamCount> clock_{};                                    ///< virtual: when each stream is free
-  double begun_ = 0, ends_ = 0;                                                 ///< virtual: of the last command
-  std::array<std::array<std::uint64_t, kStreamCount>, kStreamCount> waited_{};  ///< what a stream has already waited for
+  double driver_ = 0;                         ///< virtual: the time until which the driver has waited
+  std::array<double, kStreamCount> clock_{};  ///< virtual: the time at which each stream is free
+  double begun_ = 0, ends_ = 0;               ///< virtual: begin and end of the last command
+  std::array<std::array<std::uint64_t, kStreamCount>, kStreamCount>
+      waited_{};  ///< the sequence up to which a stream has already waited for another
   std::vector<Point> waits_;
-  Position host_reached_;  ///< what the host has done by the time that the compute stream gets here
+  Position host_reached_;  ///< the position that the host has reached when the compute stream gets to the current command
   TransferCount received_, sent_;
   Track track_;
   Observation observation_;
-  MeasuredTrack measured_;  ///< of a device with a clock of its own
+  MeasuredTrack measured_;  ///< of a device with a real clock
 };
 
 template <class F>

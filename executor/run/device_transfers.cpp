@@ -1,11 +1,11 @@
-// What crosses to an accelerator and from it: over its copy engines, in parts where it is large, or by mailboxes.
+// DeviceSide, part: transfers to and from an accelerator: by its copy engines, in chunks if the value is large, or through mailboxes.
 #include <algorithm>
 
 #include "executor/run/device_side.h"
 
 namespace cleave::runtime {
 
-/// Each value of a packet has its part of the time.
+/// Each value of a packet gets its share of the packet's time.
 void DeviceSide::note_copies(const Step& step, TransferCount& count, Stream stream) {
   double begin = begun_;
   for (const ChannelId each : travelling_with(*prepared_.program, step.channel)) {
@@ -20,7 +20,8 @@ void DeviceSide::note_copies(const Step& step, TransferCount& count, Stream stre
   }
 }
 
-/// Each part as soon as the host has staged it. Where an operation works on it while it comes, with an event for each of its launches.
+/// Copies each chunk as soon as the host has staged it. If an operation processes the value while it arrives, records an event for each of
+/// its launches.
 Status DeviceSide::copy_in_parts(const Range& to, const Ring::Slot& slot, Arrivals& arrivals, const Origin& here, bool& stopped) {
   const bool watched = !arrivals.parts.empty();
   if (!slot.in_parts && !watched) return device_.copy_to_device(to, slot.at, here);
@@ -42,7 +43,7 @@ Status DeviceSide::copy_in_parts(const Range& to, const Ring::Slot& slot, Arriva
   return {};
 }
 
-/// Virtual: when the parts of the last command are there, which was as if in one go.
+/// Virtual: records when the chunks of the last command arrive, which was one copy.
 void DeviceSide::note_arrivals(ChannelId channel) {
   Arrivals& arrivals = arrivals_[channel];
   const auto bytes = static_cast<double>(graph_.values[prepared_.channel(channel).value].type.bytes());
@@ -52,7 +53,7 @@ void DeviceSide::note_arrivals(ChannelId channel) {
   }
 }
 
-/// Virtual: the parts of the last command, all staged by now, are copied one after the other, each when it was there.
+/// Virtual: times the chunks of the last command, all staged by now, as copies one after the other, each once its chunk was staged.
 void DeviceSide::follow_parts(const Ring::Slot& slot, std::int64_t bytes) {
   const double seconds = ends_ - begun_;
   ends_ = slot.times.empty() ? std::max(begun_, slot.ready.time) + seconds : begun_;
@@ -60,10 +61,10 @@ void DeviceSide::follow_parts(const Ring::Slot& slot, std::int64_t bytes) {
     const double share = static_cast<double>(prepared_.part(i, bytes).bytes) / static_cast<double>(bytes);
     ends_ = std::max(ends_, slot.time_of(i)) + seconds * share;
   }
-  begun_ = ends_ - seconds;  // as if in one go
+  begun_ = ends_ - seconds;  // as if copied in one go
 }
 
-/// The host fetches each part as soon as it is there.
+/// Copies chunk by chunk; the host fetches each chunk as soon as it has arrived.
 Status DeviceSide::copy_in_parts(Ring::Slot& slot, const Range& from, const Origin& here) {
   for (std::size_t i = 0; i < prepared_.parts(from.bytes); ++i) {
     if (i > 0) slot.arrived.push_back(device_.record(Stream::to_host));
@@ -74,7 +75,7 @@ Status DeviceSide::copy_in_parts(Ring::Slot& slot, const Range& from, const Orig
   return {};
 }
 
-/// What is first of a packet goes for all of it.
+/// The first step of a packet transfers the whole packet.
 bool DeviceSide::receive(const Step& step, const Origin& here) {
   if (follows(*prepared_.program, step.channel)) return true;
   if (std::optional<Exchange>& exchange = prepared_.exchanges[step.channel]) return take(*exchange, step, here);
@@ -84,7 +85,7 @@ bool DeviceSide::receive(const Step& step, const Origin& here) {
   if (!slot) return false;
   measured_.waited(here.node, asked);
   double before = std::max(driver_, clock_[0]);
-  const bool in_parts = slot->in_parts;  // then it is not said yet when they are there
+  const bool in_parts = slot->in_parts;  // then the times at which chunks arrive are not known yet
   if (!in_parts) driver_ = std::max(driver_, slot->ready.time);
   const Travelling& all = turn().travelling[step.channel];
   bool stopped = false;
@@ -118,7 +119,7 @@ bool DeviceSide::take(Exchange& exchange, const Step& step, const Origin& here) 
 bool DeviceSide::give(Exchange& exchange, const Step& step, const Origin& here) {
   const std::uint64_t number = exchange.next_of_device();
   const Travelling& all = turn().travelling[step.channel];
-  // What the compute stream has taken since was sent behind the place where the host took the slot's last value: it is free by then.
+  // A value that the compute stream has taken since was sent after the host took this slot's last value, so the slot is free by now.
   const bool free = exchange.place(number) < host_reached_;
   exchange.place(number) = exchange.of_host(here.position);
   const auto enqueue = [&] {
@@ -130,12 +131,12 @@ bool DeviceSide::give(Exchange& exchange, const Step& step, const Origin& here) 
   return true;
 }
 
-/// What a send or receive is on a timeline.
+/// The description of a send or receive on a timeline.
 MeasuredTrack::Note DeviceSide::crossed(const Step& step) {
   return {TimelineEvent::What::transfer, step.node, step.channel, {}};
 }
 
-/// Where the value of a send or receive lies.
+/// The arena range of the value of a send or receive.
 Range DeviceSide::crossing(const Step& step) const {
   return {range(now_at(storage(step.value))).offset, graph_.values[step.value].type.bytes()};
 }
@@ -148,7 +149,7 @@ bool DeviceSide::send(const Step& step, const Origin& here) {
   if (!slot) return false;
   driver_ = std::max(driver_, slot->free.time);
   const Travelling& all = turn().travelling[step.channel];
-  const bool at_root = prepared_.channel(step.channel).region == Graph::kRoot;  // elsewhere it may be overtaken by a later trip
+  const bool at_root = prepared_.channel(step.channel).region == Graph::kRoot;  // in a loop, a later trip may overtake it
   const Array* given = at_root && !all.pieces ? prepared_.caller_memory.target(step.value) : nullptr;
   std::byte* to = given ? writable(*given) : slot->data;
   slot->arrived.clear();

@@ -1,5 +1,5 @@
-// EarlyOutputs: waits for the outputs that an accelerator sends, on a thread of its own, and hands them in before the host, busy or not,
-// comes to receive them. It looks at the channel's slot and takes nothing: such a value is sent once a run, so the slot keeps it.
+// EarlyOutputs: waits for outputs that an accelerator sends, on a thread of its own, and hands them in before the host, which may be busy,
+// receives them. It reads the channel's slot without releasing it: an output is sent once a run, so its slot keeps it.
 #pragma once
 
 #include <vector>
@@ -13,16 +13,16 @@ class EarlyOutputs {
  public:
   EarlyOutputs(Prepared& prepared, Outputs& outputs);
 
-  /// Whether an output comes from an accelerator at all.
+  /// Whether any output comes from an accelerator.
   [[nodiscard]] bool needed() const { return !errands_.empty(); }
-  /// Returns when all of them are handed in, or none will come any more.
+  /// Returns when all such outputs are handed in, or when no more can arrive.
   void work(RunState& run);
 
  private:
   void carry(RunState& run);
 
   struct Errand {
-    std::int64_t sent = 0;  ///< when, in the program's order
+    std::int64_t sent = 0;  ///< order of the send in the program
     const Step* receive = nullptr;
   };
   Prepared& prepared_;

@@ -1,5 +1,5 @@
-// The asynchronous executor: the host's program on the caller's thread, a driver thread for each accelerator, one more for
-// outputs that are wanted early, and the process's watchdog. Threads are lent for one run (executor/device/thread_cache.h).
+// Executor: the implementation: the host's program runs on the caller's thread, with a driver thread for each accelerator, one more for
+// outputs that are wanted early, and the process's watchdog. Threads are borrowed for one run (executor/device/thread_cache.h).
 #include "executor/run/executor.h"
 
 #include <algorithm>
@@ -87,7 +87,7 @@ class AsynchronousExecutor final : public Executor {
     return std::any_of(prepared_->devices.begin(), prepared_->devices.end(), [](const auto& device) { return device && device->lost(); });
   }
   [[nodiscard]] std::int64_t planned_peak(DeviceId device) const override { return prepared_->plans[device].arena_bytes; }
-  /// The host's arena is one allocation.
+  /// The host's arena is one allocation, so its planned peak is its measured one.
   [[nodiscard]] std::int64_t measured_peak(DeviceId device) const override {
     return prepared_->devices[device] ? prepared_->devices[device]->measured_peak() : planned_peak(device);
   }
@@ -107,11 +107,11 @@ class AsynchronousExecutor final : public Executor {
     has_begun_ = false;
     Result<RunResult> result = detail::guard_memory([&] { return run_once(options); });
     give_threads_back();
-    outputs_.begin(nullptr);  // keeps nothing of this run
+    outputs_.begin(nullptr);  // releases this run's arrays
     let_go();
     return result;
   }
-  /// One thread for each driver, and one for outputs that are wanted early.
+  /// Borrows one thread for each driver, and one for outputs that are wanted early.
   Status take_threads(bool early) {
     const auto take = [this](LentThread& thread) -> Status {
       Result<LentThread> lent = ThreadCache::lend(threads_);
@@ -136,7 +136,7 @@ class AsynchronousExecutor final : public Executor {
     states_.add_to(*leaves);
     if (Status status = check_results(graph(), options, *leaves); !status) return status.error();
     prepared_->caller_memory.begin(graph(), options, *leaves, simulated_);
-    // Not on the stack: a host function that leaves by longjmp leaves the watchdog and the drivers with it.
+    // Not on the stack: if a host function leaves by longjmp, the watchdog and the drivers may still use it.
     const auto shared = std::make_unique<RunState>([this](NodeId node, Error error) { return at_node(graph(), node, std::move(error)); });
     RunState& run = *shared;
     if (Status status = begin(run, options, *leaves); !status) {
@@ -158,7 +158,7 @@ class AsynchronousExecutor final : public Executor {
     if (!told) return told.error();
     return collect(options);
   }
-  /// Takes over the new values where the run went well; else all states are as they were.
+  /// Takes over the new values if the run went well; else all states stay as they were.
   void finish_states(Result<RunResult>& result) {
     Status finished;
     for (std::size_t i = 0; i < drivers_.size(); ++i) {
@@ -176,17 +176,17 @@ class AsynchronousExecutor final : public Executor {
     }
     states_.give_up();
     if (finished) return;
-    states_.forget();  // half of them are taken over
+    states_.forget();  // only some of them were taken over
     if (result) result = finished.error();
   }
-  /// Calls on the thread that drives that device, and waits.
+  /// Calls `call` on the driver thread of the device, and waits.
   template <class F>
   void on_driver(std::size_t i, F&& call) {
     const auto job = [this, i, &call] { call(*drivers_[i]); };
     driver_threads_[i]->start([&job] { job(); });
     driver_threads_[i]->wait();
   }
-  /// The value of a state that lies on an accelerator.
+  /// Reads the value of a state on an accelerator.
   Result<Array> read(ValueId value) {
     Result<Array> array = Error{"the state lies on no accelerator"};
     for (std::size_t i = 0; i < drivers_.size(); ++i)
@@ -194,7 +194,7 @@ class AsynchronousExecutor final : public Executor {
         on_driver(i, [&](DeviceSide& driver) { array = detail::guard_memory([&] { return driver.read(value); }); });
     return array;
   }
-  /// What the tracks have not told yet, or the first failure to tell.
+  /// Reports the remaining events of the tracks; the first error of doing so.
   Status tell_rest() {
     host_->track().tell_rest();
     Status told = host_->track().told();
@@ -204,7 +204,7 @@ class AsynchronousExecutor final : public Executor {
     }
     return told;
   }
-  /// Whoever writes to an array after the run finds it his own again.
+  /// Releases the run's arrays, so that their owners can write to them without a copy.
   void let_go() {
     host_->end();
     prepared_->caller_memory.end();
@@ -241,7 +241,7 @@ class AsynchronousExecutor final : public Executor {
     if (watch_) watch_->end();
   }
 
-  /// What the host has not sent by now never comes, and nobody wants what the device makes without it.
+  /// Ends the devices' waits for values that the host will not send any more; results computed without those values are not used.
   void release() const {
     for (const std::optional<Exchange>& exchange : prepared_->exchanges)
       if (exchange) exchange->mailbox().release();
@@ -317,17 +317,17 @@ class AsynchronousExecutor final : public Executor {
   EarlyOutputs early_outputs_;
   RunStates states_;
   const double watchdog_seconds_;
-  const bool simulated_;  ///< times are the virtual clock's, also of a program that leaves the simulated accelerator idle
+  const bool simulated_;  ///< times are those of the virtual clock, also if the program leaves the simulated accelerator idle
   const bool calls_user_;
   std::unique_ptr<HostSide> host_;
   std::vector<std::unique_ptr<DeviceSide>> drivers_;
   mutable std::mutex current_mutex_;
-  RunState* current_ = nullptr;   ///< of the run whose steps are being taken
-  std::unique_ptr<Watch> watch_;  ///< null: no accelerator to wait for
+  RunState* current_ = nullptr;   ///< of the run that is executing steps
+  std::unique_ptr<Watch> watch_;  ///< null: there is no accelerator to wait for
   const std::shared_ptr<ThreadCache> threads_ = ThreadCache::shared();
   std::vector<LentThread> driver_threads_;  ///< while a run is under way, one for each driver
-  bool has_begun_ = false;                  ///< the run under way or the last one had all threads
-  LentThread early_thread_;                 ///< while one is under way that tells outputs early
+  bool has_begun_ = false;                  ///< the current or last run had all its threads
+  LentThread early_thread_;                 ///< during a run whose outputs are reported early
 };
 
 }  // namespace

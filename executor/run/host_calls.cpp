@@ -1,5 +1,5 @@
-// Calls of host functions beside the host's steps: when they start, and what has them be over. Which memory they use decides, not only who
-// reads what: a step that would write where a call reads waits for it, whatever the memory plan had in mind.
+// HostSide, part: concurrent calls of host functions: when they start, and which steps wait for them. Dependences are found by memory as
+// well as by value: a step that would write to memory that a call reads waits for the call, independently of the memory plan.
 #include <functional>
 #include <span>
 
@@ -38,7 +38,7 @@ bool HostSide::start_call(const Node& node, const Origin& here) {
   return good;
 }
 
-/// As the planner's schedule does: what a worker does is done by the one that is free first.
+/// As in the planner's schedule, a call goes to the worker that is free first.
 void HostSide::time_virtually(BesideCall& call, bool pends) {
   call.virtual_begin = now_;
   const auto free = std::min_element(workers_free_.begin(), workers_free_.end());
@@ -53,7 +53,7 @@ int HostSide::free_lane() const {
   return lane;
 }
 
-/// On a worker's thread.
+/// Called on a worker's thread.
 Status HostSide::run_call(const Calls::Call& call) {
   const NodeId id = call.here.node;
   const ForeignPlace place(graph_.nodes[id].location);
@@ -66,7 +66,7 @@ Status HostSide::run_call(const Calls::Call& call) {
   return run_guarded(*operations_[id].kernel, placed_call(graph_.nodes[id], id, context));
 }
 
-/// On the host's own thread, which goes on: the function returns at once.
+/// Begins the call on the host's own thread; the function returns at once.
 bool HostSide::begin_pending(BesideCall& call) {
   const NodeId id = call.here.node;
   const ForeignPlace place(graph_.nodes[id].location);
@@ -79,7 +79,7 @@ bool HostSide::begin_pending(BesideCall& call) {
   return true;
 }
 
-/// Waits for whoever has its token.
+/// Waits until the holder of the token completes the call.
 void HostSide::end_pending(BesideCall& call) {
   const NodeId id = call.here.node;
   const RunState::Interruptible interruptible(*run_, call.here);
@@ -95,7 +95,7 @@ void HostSide::end_pending(BesideCall& call) {
   if (!call.status) run_->fail(call.here, call.status.error());
 }
 
-/// Waits for it. False: it failed, or was not wanted any more.
+/// Waits for the call. False: it failed, or was not wanted any more.
 bool HostSide::end_call(BesideCall& call) {
   if (call.pending)
     end_pending(call);
@@ -116,7 +116,7 @@ bool HostSide::end_call(BesideCall& call) {
   return std::all_of(results.begin(), results.end(), [&](ValueId result) { return hand_in(result, here); });
 }
 
-/// Where the run has failed, calls that stand before the error are waited for: theirs would come first. The others are left alone.
+/// If the run has failed, waits for calls before the error, since their errors would precede it. Later calls are not waited for.
 void HostSide::end_calls() {
   for (BesideCall* call : under_way_) {
     if (call->pending && !run_->stops(call->here.position)) end_pending(*call);
@@ -126,7 +126,7 @@ void HostSide::end_calls() {
   under_way_.clear();
 }
 
-/// Those that are concerned, in program order.
+/// Ends the calls that satisfy `concerned`, in program order.
 template <class Condition>
 bool HostSide::end_calls_if(const Condition& concerned) {
   for (std::size_t i = 0; i < under_way_.size();) {
@@ -156,7 +156,8 @@ bool HostSide::settle_storage(StorageIndex storage, bool writes) {
   });
 }
 
-/// Before a step computes: what it reads is there, what it writes nobody uses, and nothing that may fail stands before an effect.
+/// Called before a step computes: waits until its operands are complete, until no call uses the memory that it writes, and, before an
+/// effect, until no earlier call can fail.
 bool HostSide::settle_step(const Node& node, NodeId id) {
   if (node.kind == NodeKind::counter) return settle(node.results, true);
   if (node.kind != NodeKind::operation || !operations_[id].kernel) return true;

@@ -1,5 +1,5 @@
-// What the host does with values while they cross: the operations of overlap.h, some pieces at a time. The virtual clock goes by the same
-// ranges and parts, whichever way a value takes in fact.
+// HostSide, part: overlap of transfers and host work: runs the operations of overlap.h some pieces at a time. The virtual clock uses the
+// same ranges and chunks, however a value is really transferred.
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -9,13 +9,13 @@
 
 namespace cleave::runtime {
 
-/// `waited`: seconds, for parts of what it reads.
+/// `waited`: seconds spent waiting for chunks of operands.
 bool HostSide::overlapped(const Node& node, const Origin& here, double& waited) {
   const Overlap& overlap = overlaps_[here.node];
   const KernelCall call = call_of(node, here.node, nullptr);
   const StepMark mark(graph_, here.node);
   for (const Overlap::Crossing& each : overlap.leaving) begin_to_leave(each);
-  SampleClock::Sample sample;  // all ranges together
+  SampleClock::Sample sample;  // of all ranges together
   std::int64_t begin = 0;
   for (std::size_t r = 0; r < overlap.ranges.size(); ++r) {
     for (const Overlap::Crossing& each : overlap.coming)
@@ -46,10 +46,10 @@ bool HostSide::run_range(const KernelCall& call, const Origin& here, std::int64_
   return true;
 }
 
-/// Whether the operation behind the receive takes the value, part by part.
+/// Whether the operation after the receive takes the value, chunk by chunk.
 bool HostSide::take_later(const Step& step, Ring::Slot& slot) {
   if (!prepared_.read_in_parts[step.channel] || slot.arrived.empty() || options_.verify) return false;
-  if (outputs_.listening() && outputs_.has(step.value)) return false;  // somebody wants all of it now
+  if (outputs_.listening() && outputs_.has(step.value)) return false;  // a listener wants the whole value now
   places_.keep(step.channel, slot);
   crossings_[step.channel].slot = &slot;
   crossings_[step.channel].parts = 0;
@@ -58,7 +58,7 @@ bool HostSide::take_later(const Step& step, Ring::Slot& slot) {
 
 bool HostSide::take_parts(const Overlap::Crossing& of, std::size_t until, const Origin& here, double& waited) {
   Crossing& crossing = crossings_[of.channel];
-  if (!crossing.slot) return true;  // it came as one
+  if (!crossing.slot) return true;  // the value came as one
   const Ring::Slot& slot = *crossing.slot;
   const Origin for_value{graph_.values[of.value].producer, here.position};
   for (; crossing.parts < until; ++crossing.parts) {
@@ -73,7 +73,7 @@ bool HostSide::take_parts(const Overlap::Crossing& of, std::size_t until, const 
   return true;
 }
 
-/// Also what the operation does not read. Then the slot is free, unless the value stays there.
+/// Takes the remaining chunks, also those that the operation does not read. Then the slot is free, unless the value stays there.
 bool HostSide::take_rest(const Overlap::Crossing& of, const Origin& here, double& waited) {
   Crossing& crossing = crossings_[of.channel];
   if (!take_parts(of, prepared_.parts(bytes_of(of.value)), here, waited)) return false;
@@ -84,7 +84,8 @@ bool HostSide::take_rest(const Overlap::Crossing& of, const Origin& here, double
   return true;
 }
 
-/// Into the next slot, if that is free by now: to wait for it here could be to wait for what is sent behind this value.
+/// Computes the value in the next slot, if that is free by now. It does not wait for the slot, since the slot may depend on values sent
+/// after this one.
 void HostSide::begin_to_leave(const Overlap::Crossing& of) {
   Crossing& crossing = crossings_[of.channel];
   crossing.begun = now_;
@@ -118,7 +119,7 @@ void HostSide::give_parts(const Overlap::Crossing& of, std::size_t until) {
   }
 }
 
-/// Virtual: parts leave as they are made, if their slot was free when the first was begun; else together, when it is.
+/// Virtual: chunks leave as they are made if their slot was free when the first one was begun; else all leave when the slot is free.
 void HostSide::tell_times(const Crossing& crossing, Ring::Slot& slot) {
   slot.ready = {{}, std::max(crossing.end, crossing.free)};
   slot.times.clear();

@@ -13,8 +13,8 @@ HostPlaces::HostPlaces(Prepared& prepared) : prepared_(prepared), graph_(prepare
   }
 }
 
-/// Values that nothing but their operation writes where they lie, and that are sent once each time they are computed: the device may read
-/// the slot while the host does, and the operation finds another one the next time.
+/// Finds values whose storage only their operation writes, and that are sent once each time they are computed: the device may read the slot
+/// while the host does, and the operation uses another slot the next time.
 void HostPlaces::find_sent() {
   std::vector<int> sent(graph_.values.size(), 0);
   sent_.resize(graph_.values.size());
@@ -54,7 +54,7 @@ void HostPlaces::compute(ValueId value, RunState& run) {
   if (!channel) return;
   const StorageIndex storage = plan_.storage_of[value];
   const Ring::Slot* slot = prepared_.ring(channel).spare(run);
-  // Its last value may be on its way still: to wait for that could be to wait for what is sent behind this value.
+  // The slot's last value may still be in flight. Waiting for it could be a deadlock, if it depends on values sent after this one.
   const bool free = slot && prepared_.devices[prepared_.channel(channel).to]->passed(slot->free.event);
   now_[index(storage)] = free ? slot->data : home_[index(storage)];
 }

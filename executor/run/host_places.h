@@ -1,5 +1,5 @@
-// HostPlaces: where the host finds each storage of its plan: in its arena, in an array that is the caller's or the program's, or in the
-// slot of a ring that the value in it is computed in, to be sent, or has come in. What lies in a slot need not be copied.
+// HostPlaces: the current address of each storage of the host's plan: in the arena, in an array of the caller or the program, or in a slot
+// of a ring, in which an outgoing value is computed or an incoming one has arrived. A value in a slot need not be copied.
 #pragma once
 
 #include <vector>
@@ -11,24 +11,26 @@ namespace cleave::runtime {
 class HostPlaces {
  public:
   explicit HostPlaces(Prepared& prepared);
-  /// The arena. An Error where memory is short.
+  /// Allocates the arena. An Error if memory is short.
   Status allocate();
-  /// Before each run: all are where the plan puts them, external ones nowhere yet.
+  /// Must be called before each run: resets all addresses to those of the plan; external storages have none yet.
   void begin();
 
   [[nodiscard]] std::byte* at(StorageIndex storage) const { return now_[index(storage)]; }
   [[nodiscard]] std::byte* of(ValueId value) const { return at(plan_.storage_of[value]); }
-  /// Where it lies when it lies in no slot.
+  /// The storage's address outside of slots.
   [[nodiscard]] std::byte* home(StorageIndex storage) const { return home_[index(storage)]; }
   void set_external(StorageIndex storage, std::byte* array) { now_[index(storage)] = array; }
 
-  /// Whether the value may be somewhere else whenever it is computed or comes.
+  /// Whether the value's address may change whenever it is computed or received.
   [[nodiscard]] bool moves(ValueId value) const { return moves_[index(plan_.storage_of[value])] != 0; }
-  /// Before `value` is computed: to the slot that it will be sent from, if that is free by now, else to the arena.
+  /// Must be called before `value` is computed: assigns it the slot from which it will be sent, if that slot is free already, else the
+  /// arena.
   void compute(ValueId value, RunState& run);
-  /// Before the next value of `channel` is taken: its slot is given back.
+  /// Must be called before the next value of `channel` is received: releases the slot of the previous one.
   void give_back(ChannelId channel, RunState& run);
-  /// `slot` holds the next value of `channel`, which stays there until the one after it is taken. False: it is to be copied out.
+  /// Assigns the next value of `channel` the address in `slot`, where it stays until the following value is received. False: the value must
+  /// be copied out of the slot.
   bool keep(ChannelId channel, const Ring::Slot& slot);
 
  private:
@@ -41,8 +43,8 @@ class HostPlaces {
   Array arena_;
   std::vector<std::byte*> home_, now_;  ///< by storage
   std::vector<std::uint8_t> moves_;
-  IdVector<ValueId, ChannelId> sent_;       ///< values that are computed where they are sent from
-  IdVector<ChannelId, std::uint8_t> held_;  ///< whether the host has not given back the last slot
+  IdVector<ValueId, ChannelId> sent_;       ///< the channel of values that are computed in the slot from which they are sent
+  IdVector<ChannelId, std::uint8_t> held_;  ///< whether the host has not released the last slot
 };
 
 }  // namespace cleave::runtime

@@ -1,4 +1,4 @@
-// What the host's side makes ready once: kernels with the places of their operands, and which of them work while values cross.
+// HostSide, part: preparation before any run: kernels with the addresses of their operands, and the operations that overlap with transfers.
 #include "executor/run/host_side.h"
 #include "graph/states.h"
 
@@ -67,7 +67,7 @@ const std::vector<ValueId>& HostSide::writes(NodeId id) const {
   return group ? group->results : graph_.nodes[id].results;
 }
 
-/// Values that some step here reads: all others are received only to be handed out.
+/// Finds the values that a host step reads: all others are received only as outputs.
 void HostSide::find_read() {
   read_here_.resize(graph_.values.size(), 0);
   const auto read = [&](NodeId node) {

@@ -64,7 +64,7 @@ bool HostSide::is_kept(ValueId value) const {
   return leaf != leaves_.end() && !leaf->second.borrowed();
 }
 
-/// Outputs are computed in the arrays that are given out.
+/// Prepares outputs to be computed in the arrays that the run returns.
 Status HostSide::take_leaving() {
   for (const Output& output : graph_.outputs) {
     const StorageIndex storage = plan_.storage_of[output.value];
@@ -120,10 +120,11 @@ bool HostSide::compute(const Step& step, const Origin& here, std::int64_t trip) 
     for (const ValueId result : writes(step.node))
       if (!hand_in(result, here)) return false;
   }
-  if (node.kind != NodeKind::operation && node.kind != NodeKind::counter) return true;  // inputs, parameters and constants were there
+  if (node.kind != NodeKind::operation && node.kind != NodeKind::counter)
+    return true;  // inputs, parameters and constants are available from the start
   if (!overlaps) now_ += prepared_.costs.host_seconds[step.node];
   if (!track_.on()) return true;
-  if (waited > 0) {  // for parts of what it reads, as if it had waited for all of them first
+  if (waited > 0) {  // waits for chunks of operands are shown as if they all preceded the operation
     const NodeId producer = graph_.values[overlaps_[step.node].coming.front().value].producer;
     track_.add(TimelineEvent::What::wait, kHost, producer, start, start + waited);
   }
@@ -132,7 +133,7 @@ bool HostSide::compute(const Step& step, const Origin& here, std::int64_t trip) 
 }
 
 bool HostSide::operation(const Node& node, const Origin& here) {
-  if (!operations_[here.node].kernel) return true;  // it runs with a later one
+  if (!operations_[here.node].kernel) return true;  // the node runs with a later one
   if (!operations_[here.node].calls_user) return operation(node, here, nullptr);
   const ForeignPlace place(node.location);
   const RunState::Interruptible interruptible(*run_, here);
@@ -140,7 +141,7 @@ bool HostSide::operation(const Node& node, const Origin& here) {
   return operation(node, here, &limits);
 }
 
-/// What it reads is where it came last; only then may what it writes be somewhere else.
+/// Looks up the addresses of operands, which stay where they last arrived; only after that may the results be assigned other addresses.
 void HostSide::find_places(NodeId id) {
   std::size_t view = operations_[id].first_view;
   for (const ValueId value : reads(id)) views_[view++].data = data(value);
@@ -156,7 +157,7 @@ KernelCall HostSide::call_of(const Node& node, NodeId id, const CallLimits* limi
   return placed_call(node, id, context_);
 }
 
-/// With what it reads and writes where that was found to be.
+/// The call with the addresses that find_places() found.
 KernelCall HostSide::placed_call(const Node& node, NodeId id, const OpContext& context) const {
   const Operation& operation = operations_[id];
   const std::size_t read = reads(id).size();
@@ -190,8 +191,8 @@ bool HostSide::operation(const Node& node, const Origin& here, const CallLimits*
   return error ? fail(here, std::move(*error)) : true;
 }
 
-/// What ran as one kernel shares its time by what each of its operations would take by itself: the sum is what it took, and none seems to
-/// be had for nothing.
+/// Fused operations share the kernel's time in proportion to their single costs, so that the sum is the measured time and none appears to
+/// be free.
 void HostSide::observe(NodeId node, const SampleClock::Sample& sample) {
   const FusionGroup* group = fusion_.group(node);
   if (!group) return observation_.seconds(node, sample.seconds, sample.preempted);
@@ -230,7 +231,7 @@ std::optional<std::int64_t> HostSide::decide(const Step& step, ValueId value, co
 
 void HostSide::enter(NodeId control) {
   const Node& node = graph_.nodes[control];
-  const double trips = node.kind == NodeKind::branch ? 1 : node.expected;  // that the plan's seconds are of
+  const double trips = node.kind == NodeKind::branch ? 1 : node.expected;  // the trip count that the plan's seconds assume
   if (trips > 0) now_ += prepared_.costs.host_seconds[control] / trips;
 }
 

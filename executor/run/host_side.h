@@ -1,6 +1,6 @@
-// HostSide: what the host does at each step of its program, on the caller's thread: kernels on the host's arena, decisions for itself and
-// for the devices that it drives, and its end of the channels. Calls that run beside its steps (planner::beside) do so until a step
-// touches their memory, an effect comes, or their block ends: on workers (calls.h), or begun here and completed by whoever has their token.
+// HostSide: executes the steps of the host's program on the caller's thread: kernels on the host's arena, decisions for itself and for the
+// devices that it drives, and the host's end of the channels. Concurrent calls (planner::beside) run until a step accesses their memory, an
+// effect comes, or their block ends. They run on workers (calls.h), or are begun here and completed by the holder of their token.
 #pragma once
 
 #include <algorithm>
@@ -23,22 +23,22 @@ namespace cleave::runtime {
 
 class HostSide final : public Worker {
  public:
-  /// Takes the host's arena. An Error where memory is short. Hands in outputs as it comes to them.
+  /// Allocates the host's arena; an Error if memory is short. Outputs are handed in to `outputs` as the host reaches them.
   static Result<std::unique_ptr<HostSide>> create(Prepared& prepared, Outputs& outputs);
 
-  /// Before each run. An Error where memory for its results is short.
+  /// Must be called before each run. An Error if memory for its results is short.
   Status begin(RunState& run, const RunOptions& options, std::map<NodeId, Array> leaves, bool virtual_time);
-  /// Lets go of the caller's arrays.
+  /// Releases the caller's arrays.
   void end() {
     leaves_.clear();
     leaving_.clear();
     options_ = {};
   }
-  /// Behind the walk, however it ended: no call is under way any more.
+  /// Must be called after the walk, however it ended: waits until no call is pending.
   void end_calls();
   [[nodiscard]] Array output(ValueId value) const;
   [[nodiscard]] double now() const { return now_; }
-  /// From where the timeline counts.
+  /// The timeline's zero.
   [[nodiscard]] RunState::Clock::time_point start() const { return start_; }
   [[nodiscard]] const Observation& observation() const { return observation_; }
   [[nodiscard]] Track& track() { return track_; }
@@ -57,27 +57,28 @@ class HostSide final : public Worker {
   bool leave(const Step& control, const Origin& here) override;
 
  private:
-  /// A call beside the steps.
+  /// A call that runs concurrently with the steps.
   struct BesideCall : Calls::Call {
-    std::optional<BegunCall> pending;  ///< somebody else completes it
-    int lane = 0;                      ///< of the timeline: none that another one under way has
+    std::optional<BegunCall> pending;  ///< an asynchronous call, completed by the user's code
+    int lane = 0;                      ///< of the timeline: differs from those of all other pending calls
     double virtual_begin = 0, virtual_end = 0;
   };
   struct Operation {
-    std::unique_ptr<HostKernel> kernel;  ///< null: it runs with a later one
+    std::unique_ptr<HostKernel> kernel;  ///< null: the node runs with a later one
     const Attributes* attributes = nullptr;
-    std::uint32_t first_view = 0;        ///< of views_: the inputs, then the results
-    bool calls_user = false;             ///< a host function, which may make us wait
-    bool moves = false;                  ///< some of its values are not always at one place
-    bool pends = false;                  ///< beside: somebody else completes it, no worker
-    std::unique_ptr<BesideCall> beside;  ///< null: it runs where it stands
+    std::uint32_t first_view = 0;        ///< index into views_: the inputs, then the results
+    bool calls_user = false;             ///< a host function, which may make the host wait
+    bool moves = false;                  ///< the address of some of its values may change
+    bool pends = false;                  ///< concurrent and asynchronous: completed by the user's code instead of a worker
+    std::unique_ptr<BesideCall> beside;  ///< null: the call runs in program order
   };
-  /// Of a channel whose values are worked on while they cross.
+  /// The state of a channel whose values are computed or read while they are transferred.
   struct Crossing {
-    Ring::Slot* slot = nullptr;           ///< taken before its parts have come; or published before it is its send's turn
-    std::size_t parts = 0;                ///< taken, or made
-    double begun = 0, end = 0, free = 0;  ///< virtual: of the operation that makes the value; when the slot was free
-    std::vector<double> made;             ///< virtual: when each part was but the last
+    Ring::Slot* slot = nullptr;  ///< received before its chunks have arrived, or published before its send step
+    std::size_t parts = 0;       ///< number of chunks received or made
+    double begun = 0, end = 0,
+           free = 0;           ///< virtual: begin and end of the operation that makes the value; the time at which the slot was free
+    std::vector<double> made;  ///< virtual: the time at which each chunk but the last was made
   };
   HostSide(Prepared& prepared, Outputs& outputs)
       : prepared_(prepared),
@@ -92,7 +93,7 @@ class HostSide final : public Worker {
   void prepare_operation(NodeId id);
   [[nodiscard]] KernelRequest request_of(NodeId id) const;
   void prepare_overlaps();
-  /// What a node's kernel reads and writes: the whole group's, where it is the last of one.
+  /// The values that a node's kernel reads and writes; for the last node of a group, those of the whole group.
   [[nodiscard]] const std::vector<ValueId>& reads(NodeId id) const;
   [[nodiscard]] const std::vector<ValueId>& writes(NodeId id) const;
   void find_read();
@@ -102,7 +103,7 @@ class HostSide final : public Worker {
   bool operation(const Node& node, const Origin& here, const CallLimits* limits);
   [[nodiscard]] KernelCall call_of(const Node& node, NodeId id, const CallLimits* limits);
   [[nodiscard]] KernelCall placed_call(const Node& node, NodeId id, const OpContext& context) const;
-  // Calls beside the steps (host_calls.cpp).
+  // Concurrent calls (host_calls.cpp).
   bool start_call(const Node& node, const Origin& here);
   void time_virtually(BesideCall& call, bool pends);
   [[nodiscard]] int free_lane() const;
@@ -141,7 +142,7 @@ class HostSide final : public Worker {
   bool send(Exchange& exchange, const Step& step, const Origin& here);
   bool take(Exchange& exchange, const Step& step, const Origin& here);
   void pack(const Step& step, std::byte* to) const;
-  /// The clock of the timeline: the virtual one, or seconds since the run began.
+  /// The time on the timeline's clock: the virtual one, or seconds since the run began.
   [[nodiscard]] double time() const;
   [[nodiscard]] std::byte* data(ValueId value) const { return places_.of(value); }
   [[nodiscard]] std::int64_t bytes_of(ValueId value) const { return graph_.values[value].type.bytes(); }
@@ -164,9 +165,9 @@ class HostSide final : public Worker {
   IdVector<ChannelId, Crossing> crossings_;
   Calls calls_;
   std::vector<BesideCall*> under_way_;  ///< in program order
-  std::vector<double> workers_free_;    ///< virtual: from when on each can take a call
+  std::vector<double> workers_free_;    ///< virtual: the time from which each worker is free
   std::vector<TensorView> views_;
-  std::vector<std::uint8_t> kept_;  ///< of each of views_: constants, and parameters that are the program's own
+  std::vector<std::uint8_t> kept_;  ///< one flag for each of views_: a constant, or a parameter with the program's own data
   IdVector<ValueId, std::uint8_t> read_here_;
 
   RunState* run_ = nullptr;
@@ -174,8 +175,8 @@ class HostSide final : public Worker {
   OpContext context_;
   std::map<NodeId, Array> leaves_;
   ResultMemory result_memory_;
-  std::map<StorageIndex, Array> leaving_;  ///< where outputs are computed: the caller's arrays, or new ones
-  std::set<ValueId> given_;                ///< results that lie in the caller's memory only
+  std::map<StorageIndex, Array> leaving_;  ///< the arrays in which outputs are computed: the caller's or new ones
+  std::set<ValueId> given_;                ///< results that are in the caller's memory only
   std::set<NodeId> changes_;               ///< states that runs change
   bool virtual_time_ = false;
   double now_ = 0;  ///< virtual

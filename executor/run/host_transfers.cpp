@@ -1,4 +1,4 @@
-// What crosses to the host and from it: through rings, in parts where it is large, or by mailboxes.
+// HostSide, part: transfers to and from the host: through rings, in chunks if the value is large, or through mailboxes.
 #include <cstring>
 #include <utility>
 
@@ -23,7 +23,7 @@ bool HostSide::synchronize(DeviceId device, const Point& point, const Origin& he
   return true;
 }
 
-/// Until the device has said `number` in the exchange's mailbox.
+/// Waits until the device has announced `number` in the exchange's mailbox.
 bool HostSide::await(const Exchange& exchange, DeviceId device, std::uint64_t number, const MailboxSlot* slot, const Origin& here) {
   const bool there = exchange.mailbox().heard() >= number;
   if (!there) run_->set_waiting(kHost, here.node);
@@ -56,7 +56,7 @@ bool HostSide::take(Exchange& exchange, const Step& step, const Origin& here) {
   return true;
 }
 
-/// What travels with the step's value, side by side.
+/// Copies the values of the step's packet to `to`, side by side.
 void HostSide::pack(const Step& step, std::byte* to) const {
   for (const ChannelId each : travelling_with(*prepared_.program, step.channel)) {
     const Channel& of = prepared_.channel(each);
@@ -65,7 +65,7 @@ void HostSide::pack(const Step& step, std::byte* to) const {
   }
 }
 
-/// What is first of a packet goes for all of it.
+/// The first step of a packet transfers the whole packet.
 bool HostSide::send(const Step& step, const Origin& here) {
   if (follows(*prepared_.program, step.channel)) return true;
   if (!settle_travelling(step.channel, false)) return false;
@@ -74,7 +74,7 @@ bool HostSide::send(const Step& step, const Origin& here) {
   const Channel& channel = prepared_.channel(step.channel);
   Crossing& made = crossings_[step.channel];
   const std::size_t parts_made = std::exchange(made.parts, 0);
-  if (std::exchange(made.slot, nullptr)) return synchronize(channel.to, {{}, made.free}, here);  // it has left
+  if (std::exchange(made.slot, nullptr)) return synchronize(channel.to, {{}, made.free}, here);  // the value has left already
   Ring::Slot* slot = ring.next(*run_, kHost, here);
   if (!slot || !synchronize(channel.to, slot->free, here)) return false;
   slot->ready = {{}, now_};
@@ -94,7 +94,7 @@ bool HostSide::send(const Step& step, const Origin& here) {
   return true;
 }
 
-/// The device copies one part over the link while the next is copied into the slot.
+/// Copies chunk by chunk: the device transfers one chunk while the next is copied into the slot.
 void HostSide::send_in_parts(Ring& ring, Ring::Slot& slot, ValueId value) {
   slot.staged = 0;
   ring.publish(*run_);
@@ -119,7 +119,7 @@ bool HostSide::receive(const Step& step, const Origin& here) {
   return hand_in(step.value, here);
 }
 
-/// What has come, out of its slot, or as it lies there.
+/// Takes a received value: copies it out of its slot, or uses it there.
 bool HostSide::take(const Step& step, const Origin& here) {
   if (std::optional<Exchange>& exchange = prepared_.exchanges[step.channel]) return take(*exchange, step, here);
   Ring& ring = prepared_.ring(step.channel);
@@ -131,7 +131,7 @@ bool HostSide::take(const Step& step, const Origin& here) {
     return true;
   }
   const Channel& channel = prepared_.channel(step.channel);
-  std::int64_t taken = 0;  // of what comes in parts, while the rest is on its way
+  std::int64_t taken = 0;  // bytes taken so far of a value that arrives in chunks
   const bool stays = slot && prepared_.read_in_slot[step.channel] && slot->at == slot->data;
   for (std::size_t i = 0; slot && !stays && i < slot->arrived.size(); ++i) {
     if (!synchronize(channel.from, {slot->arrived[i], 0}, here)) return false;

@@ -6,7 +6,7 @@
 namespace cleave::runtime {
 namespace {
 
-constexpr std::uint64_t kStride = 64;  ///< commands after which the device is asked what it knows
+constexpr std::uint64_t kStride = 64;  ///< number of commands after which the device is asked for known times
 
 }  // namespace
 
@@ -56,7 +56,7 @@ Status MeasuredTrack::take(Stream stream, bool last) {
   Status status = prepared_.devices[id_]->measured(stream, last, known_);
   std::deque<Expected>& expected = expected_[static_cast<std::size_t>(stream)];
   for (const Measured& measured : known_) {
-    while (expected.front().label < measured.label) expected.pop_front();  // nothing was to be done for them
+    while (expected.front().label < measured.label) expected.pop_front();  // the device executed no work for these
     if (stream == Stream::compute) add_waits(measured.label);
     add(stream, expected.front().note, measured);
     if (stream == Stream::compute) computed_ = measured.end;
@@ -65,7 +65,7 @@ Status MeasuredTrack::take(Stream stream, bool last) {
   return status;
 }
 
-/// Those that came before the compute stream's command `before`; all in front of them is known.
+/// Adds the waits before the compute stream's command `before`; all earlier events are known.
 void MeasuredTrack::add_waits(std::uint64_t before) {
   for (; !waits_.empty() && waits_.front().behind < before; waits_.pop_front()) {
     const Wait& wait = waits_.front();
@@ -82,11 +82,11 @@ void MeasuredTrack::add(Stream stream, const Note& note, const Measured& measure
     unfinished_ = length;
     return;
   }
-  const double begin = before > 0 ? end - length : seconds(measured.work);  // in several pieces: as if in one go
+  const double begin = before > 0 ? end - length : seconds(measured.work);  // an operation of several commands is shown in one go
   track_.add({note.what, id_, note.node, begin, end, 0, TimelineEvent::Lane::steps, note.together});
 }
 
-/// What travels as one is one interval of the device's; each value has its part of it, as it has of what is predicted.
+/// The device measures one interval for a packet; each value gets a share of it, in proportion to its predicted time.
 void MeasuredTrack::add_transfer(Stream stream, const Note& note, const Measured& measured) {
   const std::span<const ChannelId> all = travelling_with(*prepared_.program, note.first);
   double predicted = 0, done = 0;

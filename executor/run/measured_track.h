@@ -1,5 +1,5 @@
-// MeasuredTrack: puts onto a track what a device did when, by its own clock: remembers what each of its commands is for until the times are
-// known. All by the driver thread.
+// MeasuredTrack: records on a track when a device executed its commands, by the device's own clock: it remembers the purpose of each
+// command until its times are known. Used by the driver thread only.
 #pragma once
 
 #include <array>
@@ -15,28 +15,29 @@ class MeasuredTrack {
  public:
   using Clock = RunState::Clock;
   using Nodes = std::shared_ptr<const std::vector<NodeId>>;
-  /// What a command is for.
+  /// The purpose of a command.
   struct Note {
     TimelineEvent::What what = TimelineEvent::What::compute;
-    NodeId node;              ///< none: nothing that a timeline has
-    ChannelId first;          ///< transfers: of what travels together
+    NodeId node;              ///< none: the command has no event on a timeline
+    ChannelId first;          ///< transfers: the first channel of a coalesced transfer
     Nodes together = {};      ///< computing: TimelineEvent::together
-    bool unfinished = false;  ///< computing: the next command does more of the same
+    bool unfinished = false;  ///< computing: the next command continues the same operation
   };
 
   MeasuredTrack(const Prepared& prepared, DeviceId id, Track& track) : prepared_(prepared), id_(id), track_(track) {}
 
-  /// Before each run: nothing is measured.
+  /// Must be called before each run: turns measurement off.
   void reset();
-  /// From now on; times count from `start`.
+  /// Starts measurement; times count from `start`.
   Status begin(Clock::time_point start);
 
-  /// What is put into `stream` next.
+  /// Describes the next command enqueued in `stream`.
   Status expect(Stream stream, const Note& note);
-  /// The driver thread has waited for the host since `from`, and for as long the compute stream, once it was done with all that it had.
+  /// Records that the driver thread has waited for the host since `from`; the compute stream has waited too, once it had finished its
+  /// commands.
   void waited(NodeId node, Clock::time_point from);
   [[nodiscard]] Clock::time_point now() const { return on_ ? Clock::now() : Clock::time_point(); }
-  /// What the device knows by now. `last`: no more is expected.
+  /// Takes the times that the device knows by now. `last`: no further command follows.
   Status take(bool last);
 
  private:
@@ -62,8 +63,8 @@ class MeasuredTrack {
   Clock::time_point start_;
   std::uint64_t labels_ = 0;
   std::uint64_t compute_label_ = 0;  ///< the last of the compute stream
-  double unfinished_ = 0;            ///< seconds, of a command that is one of several
-  Clock::time_point computed_;       ///< until when the compute stream is known to have been at work
+  double unfinished_ = 0;            ///< seconds so far of an operation that consists of several commands
+  Clock::time_point computed_;       ///< the time until which the compute stream is known to have been busy
   std::array<std::deque<Expected>, kStreamCount> expected_;
   std::deque<Wait> waits_;
   std::vector<Measured> known_;

@@ -1,5 +1,5 @@
-// Outputs: the outputs of one run as they come, for callers who want one before the end. Whoever first has a value (the host on its way, or
-// EarlyOutputs, which looks at its channel) hands it in; it is copied and told once.
+// Outputs: collects the outputs of one run as they become available, for callers who want one before the run ends. The first thread that
+// has a value hands it in (the host, or EarlyOutputs, which watches its channel); the value is copied and reported once.
 #pragma once
 
 #include <mutex>
@@ -25,7 +25,7 @@ class Outputs {
     }
   }
 
-  /// Before each run. Without `tell` nobody listens, and what is handed in is not copied.
+  /// Must be called before each run. Without `tell` there is no listener, and values that are handed in are not copied.
   void begin(std::function<void(std::string_view, const Array&)> tell) {
     tell_ = std::move(tell);
     for (Item& item : items_) item = {};
@@ -33,7 +33,7 @@ class Outputs {
   [[nodiscard]] bool listening() const { return static_cast<bool>(tell_); }
   [[nodiscard]] bool has(ValueId value) const { return item_of_[value] != kNone; }
 
-  /// `copy()` gives the Array of `value`. From any thread. An Error if whoever listens throws.
+  /// `copy()` returns the Array of `value`. May be called from any thread. An Error if the listener throws.
   template <class Copy>
   Status hand_in(ValueId value, Copy&& copy) {
     if (!listening() || !has(value) || !claim(item(value))) return {};
@@ -44,7 +44,7 @@ class Outputs {
       return {};
     });
   }
-  /// What was handed in, if anything; once all who hand in are done.
+  /// The array that was handed in, if any. Valid once all threads that hand in values are done.
   [[nodiscard]] const std::optional<Array>& array(ValueId value) const { return items_[static_cast<std::size_t>(item_of_[value])].array; }
 
  private:
@@ -60,7 +60,7 @@ class Outputs {
   }
 
   const Graph& graph_;
-  const std::vector<bool> state_;            ///< by output: it stays until the next run
+  const std::vector<bool> state_;            ///< one flag an output: its value is a state, which stays until the next run
   IdVector<ValueId, std::int32_t> item_of_;  ///< kNone: no output
   std::vector<Item> items_;
   std::function<void(std::string_view, const Array&)> tell_;

@@ -43,7 +43,7 @@ class Cutter {
   }
 
  private:
-  /// The first number of pieces for which that holds; all of them where it never does.
+  /// The smallest number of pieces for which `holds` is true; all pieces if it never is.
   template <class Holds>
   [[nodiscard]] std::int64_t first(const Holds& holds) const {
     std::int64_t low = 0, high = pieces_;
@@ -60,7 +60,7 @@ class Cutter {
   [[nodiscard]] std::int64_t bytes(ValueId value) const { return prepared_.graph().values[value].type.bytes(); }
   [[nodiscard]] std::size_t parts(ValueId value) const { return prepared_.parts(bytes(value)); }
   [[nodiscard]] std::size_t whole_parts(std::int64_t bytes) const { return static_cast<std::size_t>(bytes / prepared_.part_bytes); }
-  /// By the first `done` pieces; the kernel may read a value as several operands.
+  /// Bytes of `value` that the first `done` pieces read; the kernel may read it as several operands.
   [[nodiscard]] std::int64_t read(ValueId value, std::int64_t done) const {
     std::int64_t most = 0;
     for (std::size_t i = 0; done > 0 && i < placed_.reads->size(); ++i)

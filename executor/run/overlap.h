@@ -1,5 +1,6 @@
-// Overlap: which operations of the host run piece by piece while an operand is still coming over a channel, or a result already leaves over
-// one, and how far each piece needs what comes and gives what leaves. Decided once, from the program and the kernels; knows no run.
+// Overlap: finds the host operations that run piece by piece while an operand is still arriving over a channel, or while a result is
+// already leaving, and computes which chunks each range of pieces needs or completes. Decided once, from the program and the kernels; knows
+// no run.
 #pragma once
 
 #include <functional>
@@ -11,15 +12,15 @@
 namespace cleave::runtime {
 
 struct Overlap {
-  /// Some pieces of the kernel, run in one go.
+  /// A range of the kernel's pieces that run in one go.
   struct Range {
-    std::int64_t end = 0;  ///< pieces
-    double share = 0;      ///< of the whole call
+    std::int64_t end = 0;  ///< number of the first piece after the range
+    double share = 0;      ///< fraction of the whole call
   };
   struct Crossing {
     ChannelId channel;
     ValueId value;
-    std::vector<std::size_t> parts;  ///< by range: that must have come before it; that are there after it
+    std::vector<std::size_t> parts;  ///< one entry a range: chunks that must have arrived before it, or that are complete after it
   };
   std::vector<Range> ranges;
   std::vector<Crossing> coming, leaving;
@@ -32,12 +33,12 @@ struct PlacedKernel {
   const std::vector<ValueId>* writes = nullptr;
 };
 
-/// Of operations right behind the receives of large operands, or right before the sends of large results, what crosses there. Their
-/// kernels need not have pieces: `cut` says.
+/// Finds the operations right after the receives of large operands, or right before the sends of large results, and their transferred
+/// values. Their kernels may turn out to have no pieces, which `cut` handles.
 IdVector<NodeId, Overlap> find_overlaps(const Prepared& prepared, const std::function<PlacedKernel(NodeId)>& kernel_of);
 
-/// Cuts a kernel's call so that a range begins where parts have come, or ends where parts can leave. What gains nothing by that is left
-/// out; nothing is left where nothing gains.
+/// Cuts a kernel's call into ranges that begin where chunks have arrived, or end where chunks can leave. Removes transfers that gain
+/// nothing by that; the Overlap is empty if none gains.
 void cut(Overlap& overlap, const PlacedKernel& placed, const Prepared& prepared);
 
 }  // namespace cleave::runtime

@@ -24,10 +24,10 @@ bool has_steps(const DeviceProgram& device) {
   return !device.blocks.empty() && !device.blocks[0].steps.empty();
 }
 
-constexpr std::int64_t kSlack = 32;  ///< steps that copies may be ahead or behind without waiting for memory
+constexpr std::int64_t kSlack = 32;  ///< number of steps that copies may be ahead or behind without waiting for memory
 
-/// What of a device's work runs as one kernel, and where its values lie. With slack, rotating, and fused, values may have to be held for
-/// longer, and some twice: what does not fit then may fit without.
+/// Plans a device's fusion and memory. Slack, rotating buffers and fusion lengthen live ranges and duplicate some buffers: if the plan does
+/// not fit, they are given up one after the other.
 void plan_device(Prepared& prepared, DeviceId id, const ExecutorSetup& setup, double capacity) {
   const Program& program = *prepared.program;
   const FusionRule rule = id == kHost ? host_fuses : setup.back_end.fuses;
@@ -68,7 +68,7 @@ Status open_devices(Prepared& prepared, const ExecutorSetup& setup) {
   return fits_host(*prepared.program, prepared.plans, setup.back_end.simulates, host_memory(), private_memory());
 }
 
-/// Whether somebody beside the host's thread may want a value as soon as it is there (early_outputs.h).
+/// Whether another thread than the host's may need a value as soon as it arrives (early_outputs.h).
 bool leaves_early(const Program& program, ChannelId first) {
   const Channel& channel = program.channels[first];
   if (channel.to != kHost || channel.region != Graph::kRoot) return false;
@@ -96,7 +96,7 @@ Result<std::optional<Exchange>> open_exchange(Device& device, std::int64_t bytes
   if (!*mailbox) return std::optional<Exchange>();
   std::vector<MailboxSlot> slots;
   for (int i = 0; i < capacity; ++i) {
-    const std::int64_t command = (bytes + kWord - 1) / kWord * kWord;  // behind the value
+    const std::int64_t command = (bytes + kWord - 1) / kWord * kWord;  // after the value
     Result<std::byte*> slot = device.allocate_staging(command + kWord);
     if (!slot) return slot.error();
     slots.push_back({*slot, reinterpret_cast<std::uint64_t*>(*slot + command)});
@@ -114,8 +114,8 @@ Result<Ring> open_ring(Device& device, std::int64_t bytes, int capacity) {
   return Ring(slots);
 }
 
-/// How many values of each channel may be under way: as many as the caller says, else as the plan says. Where this process may not use the
-/// memory for that, no channel is deeper than by default.
+/// The capacity of each channel: the caller's number, else the plan's. If this process may not use that much memory, no channel has more
+/// than the default capacity.
 IdVector<ChannelId, int> find_depths(const Prepared& prepared, const ExecutorSetup& setup) {
   const Program& program = *prepared.program;
   IdVector<ChannelId, int> depths;
@@ -128,7 +128,8 @@ IdVector<ChannelId, int> find_depths(const Prepared& prepared, const ExecutorSet
   return depths;
 }
 
-/// Exchanges of small values where the device can, else rings: of staging memory, page-locked by the device at the far end.
+/// Opens the channels: exchanges for small values if the device supports them, else rings in staging memory, page-locked by the device at
+/// the other end.
 Status open_channels(Prepared& prepared, const IdVector<ChannelId, int>& depths) {
   const Program& program = *prepared.program;
   const IdVector<ChannelId, std::int64_t> orders = host_orders(program);
@@ -153,7 +154,8 @@ Status open_channels(Prepared& prepared, const IdVector<ChannelId, int>& depths)
   return {};
 }
 
-/// Values that stay in the slot that they came in until the next ones are taken: the device can be ahead by one slot less.
+/// Finds values that the host reads in the slot in which they arrived until the next ones are taken: the device can then be ahead by one
+/// slot less.
 void find_read_in_slot(Prepared& prepared, const IdVector<ChannelId, int>& depths) {
   const Program& program = *prepared.program;
   const MemoryPlan& plan = prepared.plans[kHost];

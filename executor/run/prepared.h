@@ -1,5 +1,5 @@
 // Prepared: one Program made ready to run: memory planned, channels and devices open, host functions bound, costs known. Fixed once made,
-// but for the state of rings and control streams and the caller's arrays, which each run begins anew.
+// except for the state of rings and control streams and the caller's arrays, which each run resets.
 #pragma once
 
 #include <algorithm>
@@ -26,31 +26,32 @@ namespace cleave::runtime {
 struct Prepared {
   std::shared_ptr<const Program> program;
   BoundAttributes bound;
-  std::shared_ptr<Workers> workers;  ///< of the host's kernels
-  StepCosts costs;                   ///< the plan's; what the virtual clock replays
+  std::shared_ptr<Workers> workers;  ///< for the host's kernels
+  StepCosts costs;                   ///< the plan's costs, which the virtual clock replays
   IdVector<DeviceId, Fusion> fusions;
   IdVector<DeviceId, MemoryPlan> plans;
-  IdVector<DeviceId, std::unique_ptr<Device>> devices;       ///< null: the host, or nothing to do there
-  IdVector<DeviceId, ControlStream> controls;                ///< from the host
+  IdVector<DeviceId, std::unique_ptr<Device>> devices;       ///< null: the host, or a device without work
+  IdVector<DeviceId, ControlStream> controls;                ///< streams of the host's decisions
   IdVector<DeviceId, IdVector<NodeId, std::uint8_t>> walks;  ///< whether a device walks a control node
   std::vector<Ring> rings;
-  IdVector<ChannelId, std::size_t> ring_of;                ///< what travels together has one
-  IdVector<ChannelId, std::optional<Exchange>> exchanges;  ///< in place of the ring, where there is one: at the first of what travels
-  IdVector<ChannelId, std::uint8_t> read_in_slot;          ///< whose values the host reads where they come
-  IdVector<ChannelId, std::uint8_t> read_in_parts;         ///< whose values the host works on while they come (overlap.h): its side says
-  std::int64_t part_bytes = 0;                             ///< what is larger is staged and copied in parts of so many
-  PrecisionOf precision;                                   ///< of the accelerator's products; null: f32
-  double patience = 0;         ///< seconds that an asynchronous host function is waited for which has no deadline of its own
-  CallerMemory caller_memory;  ///< of the run in progress
+  IdVector<ChannelId, std::size_t> ring_of;                ///< coalesced channels have one ring
+  IdVector<ChannelId, std::optional<Exchange>> exchanges;  ///< replaces the ring if set: at the first of coalesced channels
+  IdVector<ChannelId, std::uint8_t> read_in_slot;          ///< channels whose values the host reads in the slot
+  IdVector<ChannelId, std::uint8_t>
+      read_in_parts;            ///< channels whose values the host processes while they arrive (overlap.h); set by the host's side
+  std::int64_t part_bytes = 0;  ///< larger values are staged and copied in chunks of this many bytes
+  PrecisionOf precision;        ///< of the accelerator's matrix products; null: f32
+  double patience = 0;          ///< timeout in seconds of an asynchronous host function without a deadline of its own
+  CallerMemory caller_memory;   ///< of the run in progress
 
   [[nodiscard]] const Graph& graph() const { return *program->graph; }
   [[nodiscard]] const Attributes& attributes(NodeId node) const { return attributes_of(graph(), bound, node); }
   [[nodiscard]] const Channel& channel(ChannelId id) const { return program->channels[id]; }
-  /// How many parts a value is staged and copied in; a packet is one.
+  /// The number of chunks in which a value is staged and copied; a packet is one chunk.
   [[nodiscard]] std::size_t parts(std::int64_t bytes) const {
     return static_cast<std::size_t>(std::max<std::int64_t>(1, (bytes + part_bytes - 1) / part_bytes));
   }
-  /// Where a part lies in its value.
+  /// The byte range of a chunk in its value.
   [[nodiscard]] Range part(std::size_t number, std::int64_t bytes) const {
     const std::int64_t offset = static_cast<std::int64_t>(number) * part_bytes;
     return {offset, std::min(part_bytes, bytes - offset)};
@@ -61,16 +62,16 @@ struct Prepared {
 /// Plans memory, opens devices and channels, loads host functions. An Error says what is missing or does not fit.
 Result<std::unique_ptr<Prepared>> prepare(std::shared_ptr<const Program> program, const StepCosts& costs, const ExecutorSetup& setup);
 
-/// Where a device's copies stand on a timeline.
+/// The timeline's lane of the commands of a device's stream.
 inline TimelineEvent::Lane lane_of(Stream stream) {
   if (stream == Stream::compute) return TimelineEvent::Lane::steps;
   return stream == Stream::to_device ? TimelineEvent::Lane::to_accelerator : TimelineEvent::Lane::to_host;
 }
 
-/// What one thread notes of a run, for the timeline. Times are seconds from the start, virtual or of the wall clock.
+/// The events that one thread records of a run, for the timeline. Times are seconds from the start, virtual or wall-clock.
 class Track {
  public:
-  /// Before each run.
+  /// Must be called before each run.
   void begin(const RunOptions& options) {
     keeps_ = options.timeline;
     tell_ = options.on_timeline;
@@ -90,7 +91,7 @@ class Track {
     batch_.push_back(event);
     if (batch_.size() >= kBatch) tell_rest();
   }
-  /// After each run, however it ended.
+  /// Must be called after each run, however it ended: reports the remaining events.
   void tell_rest() {
     if (tell_ && told_ && !batch_.empty())
       told_ = detail::guard_user("`on_timeline`", [this]() -> Status {
@@ -99,7 +100,7 @@ class Track {
       });
     batch_.clear();
   }
-  /// Whether it could be told, or what `on_timeline` threw.
+  /// Success, or the exception of `on_timeline` as an Error.
   [[nodiscard]] const Status& told() const { return told_; }
   [[nodiscard]] std::vector<TimelineEvent>& events() { return events_; }
 

@@ -8,11 +8,11 @@
 namespace cleave::runtime {
 namespace {
 
-constexpr std::int64_t kSmall = 4 << 10;  ///< what is smaller is quickly had
+constexpr std::int64_t kSmall = 4 << 10;  ///< smaller arrays are cheap to allocate
 
 }  // namespace
 
-/// Blocks that nobody holds: at most one for each that was taken at once.
+/// Blocks without an owner: at most as many as were taken at once.
 class ResultMemory::Spare {
  public:
   Array take(std::int64_t bytes) {
@@ -32,7 +32,7 @@ class ResultMemory::Spare {
  private:
   static constexpr std::size_t kMost = 16;
   std::mutex mutex_;
-  std::vector<Array> blocks_;  ///< the longest unused first
+  std::vector<Array> blocks_;  ///< the longest unused one first
 };
 
 ResultMemory::ResultMemory() : spare_(std::make_shared<Spare>()) {}

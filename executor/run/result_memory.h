@@ -1,5 +1,5 @@
-// ResultMemory: arrays that leave with the results of a run, made of memory of earlier ones that nobody holds any more. So a program that
-// is run again and again, and whose results are let go, takes no memory from the system after its first run.
+// ResultMemory: allocates the arrays that a run returns as results, and reuses the memory of earlier results that have no owner any more.
+// So a program that runs repeatedly, and whose results are released, takes no memory from the system after its first run.
 #pragma once
 
 #include <memory>
@@ -13,7 +13,7 @@ namespace cleave::runtime {
 class ResultMemory {
  public:
   ResultMemory();
-  /// An array with undefined contents. From any thread; it may outlive this.
+  /// Allocates an array with undefined contents. May be called from any thread; the array may outlive this object.
   Result<Array> take(const TensorType& type);
 
  private:

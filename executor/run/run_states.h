@@ -1,5 +1,5 @@
-// RunStates: the states of one executor (graph/states.h) from run to run: where each has its value, and what a run takes and leaves. One on
-// an accelerator stays in its memory. A run that fails leaves all of them as they were.
+// RunStates: keeps the states of one executor (graph/states.h) from run to run: where each value is, and what a run consumes and leaves. A
+// state on an accelerator stays in its memory. A run that fails changes no state.
 #pragma once
 
 #include <functional>
@@ -18,31 +18,32 @@ namespace cleave::runtime {
 
 class RunStates {
  public:
-  /// The value of a state, from the accelerator.
+  /// Reads the value of a state from the accelerator.
   using Read = std::function<Result<Array>(ValueId)>;
-  /// What the host has of a value when a run is over.
+  /// Returns the host's copy of a value after a run.
   using HostValue = std::function<Array(ValueId)>;
 
   explicit RunStates(const Program& program);
   [[nodiscard]] bool any() const { return !states_.empty(); }
 
-  /// Before a run: what of them goes on. One that is given anew while its value lies on the accelerator alone is read first.
+  /// Must be called before a run: decides which states continue. If a state is bound anew while its value is on the accelerator only, that
+  /// value is read first.
   Status begin(const RunOptions& options, const Read& read);
-  /// Inputs and parameters that need no binding.
+  /// Inputs and parameters whose state continues, so that they need no binding.
   [[nodiscard]] const std::set<NodeId>& going_on() const { return going_on_; }
-  /// Of these, the ones that lie on the accelerator already.
+  /// Those of going_on() whose value is on the accelerator already.
   [[nodiscard]] const std::set<NodeId>& resident() const { return resident_; }
-  /// Adds those of which the host has the value.
+  /// Adds those of going_on() whose value is on the host.
   void add_to(std::map<NodeId, Array>& leaves) const;
 
-  /// After a run that went well, once the accelerator has taken over the new values.
+  /// Must be called after a successful run, once the accelerator has taken over the new values.
   void take_over(const HostValue& host_value);
-  /// After one that did not.
+  /// Must be called after a failed run.
   void give_up();
 
-  /// The value now; an Error (unknown) for another name, (usage) where no run has left it yet.
+  /// The current value; an Error (unknown) for another name, (usage) if no run has left a value yet.
   [[nodiscard]] Result<Array> get(std::string_view name, const Read& read) const;
-  /// The next run begins anew.
+  /// Discards all values, so that the next run begins anew.
   void forget();
 
  private:
@@ -50,10 +51,10 @@ class RunStates {
     GraphState state;
     std::string name;
     bool on_host = false, on_accelerator = false;
-    bool shared = false;         ///< the host's array of the next value is somebody else's too
+    bool shared = false;         ///< the host's array of the next value has other owners too
     bool live = false;           ///< has a value from a run
-    bool there = false;          ///< on the accelerator
-    std::optional<Array> array;  ///< on the host
+    bool there = false;          ///< the value is on the accelerator
+    std::optional<Array> array;  ///< the value on the host
   };
   std::vector<State> states_;
   std::set<NodeId> going_on_, resident_;

@@ -9,15 +9,15 @@ namespace {
 
 constexpr std::int64_t kEndOfBlock = std::numeric_limits<std::int64_t>::max();
 
-/// A block being walked on behalf of a control step: the root has none.
+/// A block that is being walked for a control step; the root block has no control step.
 struct Frame {
   BlockIndex block = 0;
   std::size_t next = 0;
   const Step* control = nullptr;
   const StepPlan* plan = nullptr;
-  int part = 0;            ///< which of the control step's blocks
+  int part = 0;            ///< index into the control step's blocks
   std::int64_t trip = 0;   ///< loops
-  std::int64_t count = 0;  ///< for: trips at most
+  std::int64_t count = 0;  ///< for: maximum trip count
 };
 
 class Walker {
@@ -31,7 +31,7 @@ class Walker {
         side_(side),
         progress_(progress) {}
 
-  /// False: an error ended it; also where memory ended, at the step that it ended at.
+  /// False: an error ended the walk. Running out of memory is an error of the step at which it happens.
   bool walk() {
     bool done = false;
     const Status walked = detail::guard_memory([&] {
@@ -48,7 +48,7 @@ class Walker {
     frames_.push_back({});
     here_.position = {0};
     for (std::uint32_t turn = 0; !frames_.empty(); ++turn) {
-      if (turn % 256 == 255) run_.progress();  // also a loop of nothing but counting is no standstill
+      if (turn % 256 == 255) run_.progress();  // a loop that only counts also makes progress
       Frame& frame = frames_.back();
       std::size_t size = frame.block == kNoBlock ? 0 : program_.blocks[static_cast<std::size_t>(frame.block)].steps.size();
       if (frame.next < size ? !advance(frame) : !leave()) return false;
@@ -135,14 +135,14 @@ class Walker {
     return true;
   }
 
-  /// The control step is behind us.
+  /// Called at the end of a control step.
   bool finish(const Step& step, const StepPlan& plan, std::int64_t trips) {
     if (step.kind != StepKind::branch) side_.outcome(step.node, trips);
     if (plan.rotation >= 0 && trips > 0 && !side_.settle(rotation(plan), here_)) return false;
     return side_.leave(step, here_) && side_.discard(plan.dies, here_);
   }
 
-  /// The end of the top frame's block.
+  /// Called at the end of the top frame's block.
   bool leave() {
     Frame frame = frames_.back();
     if (frame.control) here_.node = frame.control->node;
@@ -208,7 +208,7 @@ class Walker {
   RunState& run_;
   Worker& side_;
   RunProgress* const progress_;
-  int loops_ = 0;  ///< of known count that are being walked
+  int loops_ = 0;  ///< number of enclosing loops with a known count
   std::vector<Frame> frames_;
   Origin here_;
 };

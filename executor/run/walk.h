@@ -1,5 +1,5 @@
-// Walk: one device's way through its step lists: loops, branches and program order. What a step does there is the Worker's business; the
-// host and every accelerator driver walk by this same code, so that they cannot disagree on where they are.
+// Walk: traverses one device's step lists: loops, branches and program order. The Worker executes each step; the host and every accelerator
+// driver use this same traversal, so that their positions cannot differ.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,8 @@
 
 namespace cleave::runtime {
 
-/// What one device does at each step. False, or nothing, ends the walk: an error here has been told to the RunState.
+/// The actions of one device at each step. Returning false, or nullopt, ends the walk: an error of the step has been reported to the
+/// RunState.
 class Worker {
  public:
   virtual ~Worker() = default;
@@ -23,28 +24,28 @@ class Worker {
   virtual bool send(const Step& step, const Origin& here) = 0;
   virtual bool receive(const Step& step, const Origin& here) = 0;
   virtual bool move(const std::vector<Move>& moves, const Origin& here) = 0;
-  /// `trips` trips of a loop are done, and its storages have taken turns.
+  /// Called after `trips` trips of a loop with rotating buffers, whose storages have then moved on by as many turns.
   virtual void rotate(const Rotation& rotation, std::int64_t trips) = 0;
-  /// The loop ends: what it leaves is brought where the plan has it.
+  /// Called at the end of the loop: moves the values that leave it to their planned storages.
   virtual bool settle(const Rotation& rotation, const Origin& here) = 0;
-  /// The end of a block's steps: nothing that was started there is under way any more.
+  /// Called at the end of a block's steps: waits for all work that was started there.
   virtual bool end_block(const Origin& /*here*/) { return true; }
   virtual bool discard(const std::vector<StorageIndex>& dead, const Origin& here) = 0;
-  /// The predicate or the runtime count of the control node `here`.
+  /// Returns the predicate or the runtime trip count of the control node `here`.
   virtual std::optional<std::int64_t> decide(const Step& step, ValueId value, const Origin& here) = 0;
-  /// Whether the device runs the control step, which it decides by itself, with all that is inside as one command: `run_whole`, behind the
-  /// step's entry. Otherwise it is walked.
+  /// Whether the device runs this control step, which it decides by itself, with its whole body as one command: `run_whole`, called after
+  /// the entry of the step. Otherwise its steps are walked.
   [[nodiscard]] virtual bool runs_whole(const Step&) const { return false; }
   virtual bool run_whole(const Step&, const Origin& /*here*/) { return false; }
-  /// A trip of a loop begins, or a branch was decided.
+  /// Called when a trip of a loop begins, or a branch was decided.
   virtual void enter(NodeId control) = 0;
-  /// A loop ended after so many trips; a branch took `then` (1) or not (0).
+  /// Called when a loop has ended after `value` trips, or when a branch has taken `then` (1) or `else` (0).
   virtual void outcome(NodeId control, std::int64_t value) = 0;
-  /// The loop or branch is behind us; what it leaves is there.
+  /// Called after the loop or branch, when its results are available.
   virtual bool leave(const Step& control, const Origin& here) = 0;
 };
 
-/// True if the program was walked to its end. `progress`, unless null, is told how far the outermost loops are.
+/// True if the program was walked to its end. A non-null `progress` is told the progress of the outermost loops.
 bool walk(const Program& program, DeviceId device, const MemoryPlan& plan, RunState& run, Worker& side, RunProgress* progress);
 
 }  // namespace cleave::runtime

@@ -7,7 +7,7 @@
 namespace cleave::runtime {
 namespace {
 
-constexpr double kLongest = 1e6;  ///< seconds; clocks do not count as far as a double
+constexpr double kLongest = 1e6;  ///< seconds; clocks have less range than a double
 
 }  // namespace
 
@@ -27,7 +27,7 @@ void Watch::begin(const RunState& run, std::function<void()> give_up) {
     run_ = &run;
     give_up_ = std::move(give_up);
     new_run_ = true;
-    // While it sleeps for less than that anyway, a run costs no waking.
+    // If the watchdog wakes soon enough by itself, a run need not wake it.
     wake = watchdog_->wakes_at_ > Clock::now() + std::chrono::duration_cast<Clock::duration>(patience_ / 4);
   }
   if (wake) watchdog_->changed_.notify_all();

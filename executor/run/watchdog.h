@@ -1,5 +1,5 @@
-// Watchdog: ends runs in which nothing has executed and nothing has moved for a given number of seconds. One thread watches all runs of
-// the process. Its door is Watch.
+// Watchdog: ends runs in which no step has executed and no value has moved for a given number of seconds. One thread watches all runs of
+// the process. Callers use only Watch.
 #pragma once
 
 #include <condition_variable>
@@ -15,15 +15,15 @@ namespace cleave::runtime {
 
 class Watchdog;
 
-/// What an executor has the watchdog do, run after run.
+/// An executor's registration with the watchdog, used for one run after another.
 class Watch {
  public:
-  /// An Error (machine) where the system gives no thread.
+  /// An Error (machine) if the system cannot create a thread.
   static Result<std::unique_ptr<Watch>> create(double seconds);
 
-  /// Watches `run` until `end`; calls `give_up` at most once, from the watchdog's thread.
+  /// Watches `run` until `end`; calls `give_up` at most once, on the watchdog's thread.
   void begin(const RunState& run, std::function<void()> give_up);
-  /// After it the run is not touched.
+  /// Once this returns, the watchdog does not access the run.
   void end();
 
  private:
@@ -35,9 +35,9 @@ class Watch {
   const std::shared_ptr<Watchdog> watchdog_;
   const std::chrono::duration<double> patience_;
   // Guarded by the watchdog's lock.
-  const RunState* run_ = nullptr;  ///< null: none, or given up already
+  const RunState* run_ = nullptr;  ///< null: no run, or one that was given up already
   std::function<void()> give_up_;
-  bool new_run_ = false;  ///< not looked at yet
+  bool new_run_ = false;  ///< the watchdog has not looked at the run yet
   std::uint64_t seen_ = 0;
   Clock::time_point since_;
 };
@@ -54,15 +54,15 @@ class Watchdog {
   using Clock = Watch::Clock;
   Watchdog() = default;
   void work();
-  /// When a run has to be looked at next. Under the lock.
+  /// The time at which a run has to be looked at next. Called under the lock.
   [[nodiscard]] Clock::time_point next_look(Clock::time_point now) const;
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::vector<Watch*> watches_;                            ///< with a run under way
-  Clock::time_point wakes_at_ = Clock::time_point::max();  ///< by itself
+  std::vector<Watch*> watches_;                            ///< those with a run under way
+  Clock::time_point wakes_at_ = Clock::time_point::max();  ///< the time at which the thread wakes by itself
   bool leaving_ = false;
-  Thread thread_;  ///< last: it uses the above
+  Thread thread_;  ///< last member: its thread uses those above
 };
 
 }  // namespace cleave::runtime

@@ -1,4 +1,4 @@
-// Action: a function to be called later, kept in place: what it captures is copied as bytes, and nothing is allocated.
+// Action: a function that is called later, stored in place: its captures are copied as bytes, and nothing is allocated.
 #pragma once
 
 #include <cstddef>

@@ -9,8 +9,8 @@
 namespace cleave::runtime::simulated {
 namespace {
 
-/// What the simulated accelerator has no kernel for, so that what comes of that can be seen on any machine; effects and host functions stay
-/// on the host anyway.
+/// Ops for which the simulated accelerator has no kernel, so that the handling of missing kernels can be tested on any machine; effects and
+/// host functions stay on the host anyway.
 constexpr std::array<std::string_view, 4> kMissing = {"argsort", "sort", "top_k", "unique"};
 
 bool supports(const Graph& graph, NodeId id) {
@@ -40,7 +40,7 @@ Result<std::unique_ptr<Device>> open(int, const ExecutorOptions& options) {
   return SimulatedDevice::open(options, *faults);
 }
 
-/// Ordinary memory that says of itself that it is page-locked: what can go wrong with such arrays goes wrong here too.
+/// Ordinary memory marked as page-locked, so that errors in the use of such arrays show up here too.
 Result<Array> page_locked(TensorType type, int) {
   Result<Array> array = Array::allocate(type);
   if (!array) return array;

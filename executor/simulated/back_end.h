@@ -1,4 +1,4 @@
-// The door to the simulated accelerator: its record.
+// The back end record of the simulated accelerator; the only function that other rooms call here.
 #pragma once
 
 #include "executor/device/back_end.h"

@@ -1,6 +1,6 @@
-// SimulatedMemory: memory that the host cannot read by mistake. One file in memory, mapped twice: the device's own addresses without any
-// access, and an alias for its kernels and copies. Memory that is new, or not needed any more, is filled with poison; on request, which
-// bytes were written is remembered.
+// SimulatedMemory: device memory that the host cannot read by mistake. One in-memory file is mapped twice: the device's own addresses,
+// which allow no access, and an alias for its kernels and copies. New and released memory is filled with poison; on request, the written
+// bytes are recorded.
 #pragma once
 
 #include <atomic>
@@ -21,15 +21,15 @@ class SimulatedMemory {
   SimulatedMemory& operator=(const SimulatedMemory&) = delete;
   ~SimulatedMemory();
 
-  /// The device's address: any access traps.
+  /// The device's address: any access through it traps.
   [[nodiscard]] const std::byte* address(std::int64_t offset) const { return trapped_ + offset; }
-  /// The same memory for the device's own threads.
+  /// The alias of that address, for the device's own threads.
   [[nodiscard]] std::byte* alias(std::int64_t offset) const { return alias_ + offset; }
   void poison(const Range& range);
   void mark_written(const Range& range);
-  /// True unless checking found bytes in `range` that nobody wrote since they were poisoned.
+  /// False if checking is on and some byte in `range` was not written since it was poisoned.
   [[nodiscard]] bool written(const Range& range) const;
-  /// Up to where memory was touched.
+  /// End of the touched part of the memory.
   [[nodiscard]] std::int64_t touched() const { return touched_; }
 
  private:
@@ -39,7 +39,8 @@ class SimulatedMemory {
   std::byte* alias_ = nullptr;
   std::size_t size_ = 0;
   std::unique_ptr<TrappedRange> trap_;
-  std::vector<std::uint8_t> shadow_;  ///< one a byte, 1: written; empty: not checking. Streams order accesses as they order the memory's.
+  std::vector<std::uint8_t>
+      shadow_;  ///< one entry a byte, 1: written; empty: checking is off. Accesses are ordered by the streams, as those to the memory are
   std::atomic<std::int64_t> touched_ = 0;
 };
 

@@ -8,9 +8,10 @@ namespace cleave::runtime::simulated {
 namespace {
 
 constexpr std::string_view kProduct = "matmul";
-constexpr int kMantissa = 23;  ///< bits of f32's
+constexpr int kMantissa = 23;  ///< bits of f32's mantissa
 
-/// To `Bits` bits of mantissa, to nearest, ties to even. Both formats have the exponents of f32; what is beyond the largest becomes inf.
+/// Rounds to `Bits` bits of mantissa, to nearest, ties to even. Both formats have the exponent range of f32; values beyond the largest
+/// become inf.
 template <int Bits>
 float rounded(float value) {
   constexpr int dropped = kMantissa - Bits;

@@ -32,7 +32,7 @@ std::uint64_t checksum(const std::byte* data, std::int64_t bytes) {
   return sum;
 }
 
-/// `copy(piece, corrupt)` of each. An empty one cannot be damaged: the next one is.
+/// Calls `copy(piece, corrupt)` for each piece. An empty piece cannot be damaged: the next one is damaged instead.
 template <class F>
 Status each_piece(const std::vector<Piece>& pieces, std::int64_t corrupt, F copy) {
   for (const Piece& piece : pieces) {

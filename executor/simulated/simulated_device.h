@@ -1,5 +1,5 @@
-// SimulatedDevice: the accelerator that every machine has. Its numbers are really computed, by the host's kernels on its own memory and on
-// its own threads; its times are the virtual clock's. Strict where a real device would be silent.
+// SimulatedDevice: an accelerator that every machine has. It really computes its results, with the host's kernels on its own memory and
+// threads; its times are those of the virtual clock. It reports errors where a real device would be silent.
 #pragma once
 
 #include <memory>
@@ -55,13 +55,14 @@ class SimulatedDevice final : public Device {
   };
   enum class Work : std::uint8_t { kernel, transfer };
 
-  /// Enqueues work that faults may hit: one kernel, or the transfer of `values`. `action` is told which of these to damage (-1: none).
+  /// Enqueues work that injected faults may hit: one kernel, or the transfer of `values` values. `action` receives the index of the value
+  /// to damage (-1: none).
   template <class F>
   void issue(Work work, std::int64_t values, Stream stream, const Origin& origin, F action);
-  /// How many values begin to move with a copy for `origin`: none where it goes on with what the last one has begun.
+  /// The number of values whose transfer begins with a copy for `origin`: zero if the copy continues that of the previous one.
   std::int64_t begun_by(Stream stream, const Origin& origin);
   Status run_kernel(const PreparedKernel& prepared);
-  /// Copies, and compares what arrived with what was sent when transfers are checked.
+  /// Copies; if transfers are checked, compares the received bytes with those sent.
   Status transfer(std::byte* to, const std::byte* from, std::int64_t bytes, bool corrupt) const;
   Status bring(const Range& to, const std::byte* from, bool corrupt);
   [[nodiscard]] Status fetch(std::byte* to, const Range& from, bool corrupt) const;
@@ -77,9 +78,9 @@ class SimulatedDevice final : public Device {
   std::shared_ptr<Workers> workers_;
   std::int64_t issued_kernels_ = 0, issued_transfers_ = 0;
   Origin last_begun_[kStreamCount];
-  bool losing_ = false;                        ///< the loss is enqueued
-  std::atomic<bool> lost_ = false;             ///< it has happened
-  std::unique_ptr<SimulatedStreams> streams_;  ///< last: its threads use all of the above
+  bool losing_ = false;                        ///< the loss of the device is enqueued
+  std::atomic<bool> lost_ = false;             ///< the loss has happened
+  std::unique_ptr<SimulatedStreams> streams_;  ///< last member: its threads use all members above
 };
 
 }  // namespace cleave::runtime

@@ -5,7 +5,7 @@
 namespace cleave::runtime {
 namespace {
 
-/// SplitMix64's finaliser: a coin for each command that depends on nothing but its number.
+/// SplitMix64's finalizer: a random bit for each command that depends only on the command's number.
 std::uint64_t mixed(std::uint64_t x) {
   x += 0x9e3779b97f4a7c15U;
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9U;
@@ -67,7 +67,7 @@ void SimulatedStreams::end() {
 void SimulatedStreams::enqueue(Stream stream, const Command& command) {
   std::unique_lock lock(mutex_);
   Queue& q = queue(stream);
-  while (q.enqueued - q.completed >= kLongest) {  // a run that is given up goes through what is there at once
+  while (q.enqueued - q.completed >= kLongest) {  // an aborted run drains its queue at once
     demand(q, q.completed + kLongest / 2);
     changed_.wait(lock);
   }

@@ -1,6 +1,6 @@
-// SimulatedStreams: three queues, a thread each while a run is under way. Commands of one queue run in order; between queues only waits for
-// events order them. When a command that may run does run is the schedule's choice: at once, only when somebody needs it, or at random from
-// a seed.
+// SimulatedStreams: three command queues, each with a thread while a run is under way. Commands of one queue run in order; commands of
+// different queues are ordered only by waits for events. The schedule decides when a ready command runs: at once, only when a wait needs
+// it, or at random from a seed.
 #pragma once
 
 #include <array>
@@ -22,9 +22,9 @@ class SimulatedStreams {
  public:
   struct Command {
     Action action;  ///< null: a wait
-    Event after;    ///< waits: for what
+    Event after;    ///< waits: the event to wait for
     Origin origin;
-    bool stalls = false;  ///< never ends
+    bool stalls = false;  ///< the command never ends
   };
 
   SimulatedStreams(ExecutorOptions::Schedule schedule, std::uint64_t seed);
@@ -32,9 +32,9 @@ class SimulatedStreams {
   SimulatedStreams& operator=(const SimulatedStreams&) = delete;
   ~SimulatedStreams();
 
-  /// Takes threads for a run. An Error (machine) where the system gives none.
+  /// Borrows threads for a run. An Error (machine) if the system cannot create them.
   Status begin(RunState& run);
-  /// Returns when nothing is left to do, and gives the threads back.
+  /// Waits until all queues are empty, and returns the threads.
   void end();
   void enqueue(Stream stream, const Command& command);
   Event record(Stream stream);
@@ -44,14 +44,14 @@ class SimulatedStreams {
 
  private:
   struct Queue {
-    std::vector<Command> commands;  ///< a ring; the next one is the `completed`th
+    std::vector<Command> commands;  ///< a ring; the next command is number `completed`
     std::uint64_t enqueued = 0, completed = 0;
-    std::uint64_t demanded = 0;   ///< somebody waits for all up to this
-    std::optional<Error> poison;  ///< why everything from `poisoned_from` on failed
+    std::uint64_t demanded = 0;   ///< a wait needs all commands up to this one
+    std::optional<Error> poison;  ///< the error with which all commands from `poisoned_from` on fail
     std::uint64_t poisoned_from = 0;
-    LentThread thread;  ///< while a run is under way
+    LentThread thread;  ///< borrowed while a run is under way
   };
-  static constexpr std::uint64_t kLongest = 1024;  ///< commands in a queue before enqueueing waits
+  static constexpr std::uint64_t kLongest = 1024;  ///< number of commands in a queue above which enqueueing waits
 
   Queue& queue(Stream stream) { return queues_[static_cast<std::size_t>(stream)]; }
   void demand(Queue& queue, std::uint64_t sequence);

@@ -17,12 +17,12 @@
 namespace cleave::runtime {
 namespace {
 
-// A signal handler can reach nothing but statics.
+// A signal handler can access static data only.
 struct Slot {
   std::atomic<std::uintptr_t> begin = 0, end = 0;
 };
 std::array<Slot, 256> slots;
-/// For the slots.
+/// Guards the slots.
 std::mutex& slots_mutex() {
   static auto* const mutex = new PerProcess<std::mutex>;
   return **mutex;

@@ -1,12 +1,12 @@
-// Trap: catches the host reading device memory. The device's address range is mapped without any access; a fault inside it prints the node
-// that the thread was working on, with its line, and aborts. Other faults go to whoever handled them before.
+// Trap: detects that the host accesses device memory. The device's address range is mapped without any access; a fault inside it prints the
+// node that the thread was executing, with its line, and aborts. Other faults are passed to the previous handler.
 #pragma once
 
 #include <cstddef>
 
 namespace cleave::runtime {
 
-/// While this lives, a fault in [begin, begin + bytes) is the trap's.
+/// While this object lives, the trap handles faults in [begin, begin + bytes).
 class TrappedRange {
  public:
   TrappedRange(const void* begin, std::size_t bytes);
