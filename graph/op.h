@@ -18,7 +18,7 @@
 
 namespace cleave {
 
-/// A side that an op or a user insists on.
+/// The device that an op or a user requires.
 enum class Side : std::uint8_t { none, host, accelerator };
 
 enum class Purity : std::uint8_t {
@@ -27,7 +27,7 @@ enum class Purity : std::uint8_t {
   undetermined,  ///< no effect, but not to be repeated or merged
 };
 
-/// How the operands' element types meet before the type rule sees them (the Tracer inserts `astype` and gives literals their type).
+/// How the operands' element types are promoted before the type rule sees them (the Tracer inserts `astype` and gives literals their type).
 enum class Promotion : std::uint8_t {
   none,      ///< operands keep their types; a bare literal becomes i32, f32 or bool
   common,    ///< to the common type
