@@ -29,7 +29,7 @@ inline std::int64_t place_of(std::int64_t index, std::int64_t extent, std::int64
   return place >= 0 && place <= extent - room ? place : -1;
 }
 
-/// The window of an array of `shape` that `dynamic_update_slice` fills with an `update` of as many axes at most.
+/// The extents of the window that `dynamic_update_slice` overwrites in an array of `shape`; the update has at most as many axes.
 inline Shape window_shape(const Shape& shape, const Shape& update) {
   Shape window(shape.size() - update.size(), 1);
   window.insert(window.end(), update.begin(), update.end());
