@@ -48,7 +48,7 @@ class MarkAbsorber {
     }
   }
 
-  /// Moves the user's name of a mark's result to the marked value if that has none.
+  /// Passes the user's name of a mark's result to the marked value if that has none.
   void hand_on_name(const Node& mark) {
     std::string& name = graph_.values[unmarked(mark.results[0])].name;
     if (name.empty()) name = graph_.values[mark.results[0]].name;

@@ -94,7 +94,7 @@ class UnusedFinder {
     return found;
   }
 
-  /// Marks all nodes that feed only `id` and other unneeded nodes.
+  /// Marks all unneeded nodes that feed `id`, directly or indirectly.
   void cover(NodeId id) {
     std::vector<NodeId> work{id};
     while (!work.empty()) {
