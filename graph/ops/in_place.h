@@ -9,7 +9,7 @@
 
 namespace cleave::ops {
 
-/// The operand that the result of `op` may share its storage with; nothing if the op is not an in-place update.
+/// The operand of which the result of `op` is a modified copy, and with which it may share storage; nothing for other ops.
 std::optional<std::size_t> updated_operand(const OpDef& op);
 
 }  // namespace cleave::ops
