@@ -24,7 +24,7 @@ class Attributes {
   Attributes() = default;
   Attributes(std::initializer_list<std::pair<std::string, AttributeValue>> items);
 
-  void set(std::string name, AttributeValue value);  ///< replaces what the name had
+  void set(std::string name, AttributeValue value);  ///< replaces an earlier value of this name
   void erase(std::string_view name);
   [[nodiscard]] const AttributeValue* find(std::string_view name) const;  ///< null if there is none
   /// The attribute, which must exist and hold a T.

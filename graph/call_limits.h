@@ -1,4 +1,4 @@
-// CallLimits: how long a host function that is under way may be waited for. Whoever runs a program fills them in; see host_function.h.
+// CallLimits: how long the engine may wait for one call of a host function (host_function.h). The executor fills them in.
 #pragma once
 
 #include <optional>
@@ -7,9 +7,9 @@
 namespace cleave {
 
 struct CallLimits {
-  std::stop_token stop;           ///< asked to stop: nobody wants the results any more
-  std::optional<double> seconds;  ///< nothing: for ever
-  /// Whether the limit is the function's own. Else it is the one that holds for whatever has none.
+  std::stop_token stop;           ///< stop is requested when the results are no longer needed
+  std::optional<double> seconds;  ///< unset: no time limit
+  /// Whether `seconds` is the function's own deadline. Otherwise it is the default for functions without one.
   bool declared = false;
 };
 

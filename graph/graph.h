@@ -1,5 +1,6 @@
-// Graph, the first waist: what is to be computed. Typed values, nodes in program order inside a tree of regions (loops, branches),
-// ordered effects, a source location on everything. Built by a Tracer or a reader, never changed afterwards; knows no machine.
+// Graph, the engine's first intermediate representation: typed values, and nodes in program order inside a tree of regions (loops,
+// branches), with ordered effects and a source location on everything. A Tracer, a reader or a pass builds it; it never changes afterwards,
+// and it knows no machine.
 //
 // How control flow is written (region 0 is the root; the placement problem has the same regions and carried nodes):
 //
@@ -11,15 +12,15 @@
 //                                         `predicate` is tested before each trip: false ends the loop
 //   branch      [predicate]               regions {then, otherwise}
 //   counter     none                      first node of a for body; its result is the number of the trip, an i32 scalar from 0
-//   carried     [initial, yielded]        a value that a loop carries from trip to trip; stands in the for body or the while
-//                                         condition region. Result 0 `inside` lives there, result 1 `after` in the region that
+//   carried     [initial, yielded]        a loop-carried value; it stands in the for body or the while
+//                                         condition region. Result 0 `inside` belongs to it, result 1 `after` to the region that
 //                                         holds the loop (the initial value, if there were no trips)
-//   merge       [from then,               right behind its branch, in the region that holds it: a value that both arms give
+//   merge       [from then,               directly behind its branch, in the same region: a value that both arms yield (a phi)
 //                from otherwise]
 // clang-format on
 //
-// Control nodes (for_loop, while_loop, branch) have no results. A node may read any value that lives in its region or in one
-// that holds it, and that stands earlier; only a carried node reads a later one (its `yielded`).
+// Control nodes (for_loop, while_loop, branch) have no results. A node may read any earlier value of its own region or of an enclosing one;
+// only a carried node reads a later value (its `yielded`, the back edge).
 #pragma once
 
 #include <optional>
@@ -49,39 +50,39 @@ struct Allowance {
   friend bool operator==(const Allowance&, const Allowance&) = default;
 };
 
-/// What a node produces, and what others read.
+/// A result of a node, which other nodes read.
 struct Value {
   TensorType type;
   NodeId producer;
   std::uint32_t result = 0;  ///< which result of its producer
-  RegionId region;           ///< where it lives
+  RegionId region;           ///< the region that it belongs to
   std::string name;          ///< the user's name, or empty
 };
 
 /// An operation, an input, parameter or constant, or a piece of control flow (see above).
 struct Node {
   NodeKind kind = NodeKind::operation;
-  const OpDef* op = nullptr;  ///< operation only
+  const OpDef* op = nullptr;  ///< operations only
   RegionId region;
   std::vector<ValueId> inputs;
   std::vector<ValueId> results;
   std::vector<RegionId> regions;  ///< control nodes only
-  NodeId owner;                   ///< counter, carried, merge: their control node
+  NodeId owner;                   ///< counter, carried, merge: the control node that they belong to
   Attributes attributes;          ///< constant: `value` (Array); for_loop: `count` (int64); input, parameter: see below
   SourceLocation location;
-  Side pin = Side::none;  ///< by `place`
+  Side pin = Side::none;  ///< the device that the user demands by `place`
   std::vector<Allowance> allowed;
-  std::vector<std::uint8_t> meant;  ///< by input: the user marked its transfer as meant (absorb_marks.h); empty: none
-  double expected = 1;              ///< for, while: trips; branch: probability of `then`
+  std::vector<std::uint8_t> meant;  ///< per input: whether the user marked its transfer as intended (absorb_marks.h); empty: none is marked
+  double expected = 1;              ///< for, while: trip count; branch: probability of `then`
   bool assumed = false;             ///< `expected` is a default of cleave, not known or declared
 
   /// The user's function that an operation calls, or null.
   [[nodiscard]] const HostFunction* host_function() const;
-  /// Whether every reading of `value` by this node is marked as meant.
+  /// Whether every use of `value` by this node is marked as an intended transfer.
   [[nodiscard]] bool means(ValueId value) const;
 
   // input: optional `file` (text; default data). parameter: one of `value` (Array or double), `file` (text), `uniform`, `normal` (numbers,
-  // two each), with `seed` (int64). Both: the name is that of their value.
+  // two each), with `seed` (int64). Both take their name from their value.
 };
 
 enum class RegionKind : std::uint8_t { root, for_body, while_condition, while_body, then_arm, else_arm };
@@ -93,20 +94,20 @@ struct Region {
   RegionId parent;            ///< none for the root; a while body's parent is its condition region
   NodeId owner;               ///< the control node
   std::vector<NodeId> nodes;  ///< in program order
-  ValueId predicate;          ///< while condition: go on?  for body: stop after this trip (`until`), or none
+  ValueId predicate;          ///< while condition: true continues the loop; for body: true ends it after this trip (`until`), or none
 };
 
-/// A value that a run gives back, by name.
+/// A value that a run returns under a name.
 struct Output {
   std::string name;
   ValueId value;
   SourceLocation location;
 };
 
-/// What a model promises of its plan and of its predicted time; `check` and `run` enforce it.
+/// Limits that a model states for its plan and its predicted time; `check` and `run` enforce them.
 struct Limits {
   std::optional<std::int64_t> round_trips, transfers, bytes_per_run;
-  /// By how much the measured time of a run may differ from the predicted time, as a part of the predicted time: 0.2 for 20 %.
+  /// Largest allowed difference between measured and predicted time of a run, as a fraction of the predicted time: 0.2 for 20 %.
   std::optional<double> prediction_error = std::nullopt;
   SourceLocation location = {};
   SourceLocation prediction_error_location = {};  ///< unknown: `location`
@@ -114,7 +115,7 @@ struct Limits {
   [[nodiscard]] bool any() const { return round_trips || transfers || bytes_per_run || prediction_error; }
 };
 
-/// A whole program. trace(), read_model() and load() give one, compile() takes one.
+/// A whole program. trace(), read_model() and load() return one, compile() takes one.
 ///
 ///   Graph graph = read_model("model.yaml");
 ///   if (!graph.ok()) std::fputs(to_text(graph.diagnostics).c_str(), stderr);
@@ -128,20 +129,20 @@ class Graph {
   IdVector<RegionId, Region> regions;
   std::vector<Output> outputs;
   Limits limits;
-  /// What tracing found wrong. A graph with errors is for reporting only; nothing else accepts it.
+  /// Mistakes found while tracing. A graph with errors is for reporting only; nothing else accepts it.
   Diagnostics diagnostics;
 
   static constexpr RegionId kRoot{std::size_t{0}};
 
   [[nodiscard]] bool ok() const { return !diagnostics.has_errors(); }
   [[nodiscard]] const Node& producer(ValueId value) const { return nodes[values[value].producer]; }
-  /// The op's name, or the kind's for nodes that are no operation.
+  /// The op's name; for nodes that are not operations, the name of their kind.
   [[nodiscard]] std::string_view op_name(NodeId node) const;
   /// `purity` of operations; structural nodes are pure.
   [[nodiscard]] Purity purity(NodeId node) const;
-  /// What to call it in messages: the user's name of its first result, a host function's name, or the op's name.
+  /// The node's name in messages: the user's name of its first result, else a host function's name, else the op's name.
   [[nodiscard]] std::string display_name(NodeId node) const;
-  /// True if `inner` is `outer` or lies below it.
+  /// True if `inner` is `outer` or is nested in it.
   [[nodiscard]] bool within(RegionId inner, RegionId outer) const;
   [[nodiscard]] int depth(RegionId region) const;
 
@@ -150,9 +151,9 @@ class Graph {
   static Result<Graph> load(const std::string& path);
 };
 
-/// How often each region is executed in one run, by the trips and probabilities in `graph`. (Observed ones are put into the graph first:
-/// apply_profile in partitioner/machine/costs.h.) A while's condition runs trips + 1 times for each execution of the region that holds the
-/// loop, its body trips times.
+/// How often each region is executed in one run, from the trip counts and probabilities in `graph`. (Observed ones must be written into the
+/// graph first: apply_profile in partitioner/machine/costs.h.) A while's condition runs trips + 1 times for each execution of the region
+/// that holds the loop, its body trips times.
 IdVector<RegionId, double> region_frequencies(const Graph& graph);
 /// Whether the loop or branch that owns `region` has a trip count or probability that cleave assumed.
 bool frequency_assumed(const Graph& graph, RegionId region);

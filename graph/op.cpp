@@ -1,4 +1,4 @@
-// What holds for every call of every op before its own rules: number of operands, names and kinds of attributes.
+// Checks that apply to every op before its own rules: number of operands, names and kinds of attributes.
 #include "graph/op.h"
 
 #include <algorithm>

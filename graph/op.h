@@ -1,5 +1,5 @@
-// OpDef: everything cleave knows about one operation, in one record. The vocabulary is graph/ops; the one list is graph/ops/op_table.cpp.
-// Fast kernels live with their device, in a table by the op's name. Nothing here knows a device.
+// OpDef: one record with everything cleave knows about one operation. graph/ops defines the operations; graph/ops/op_table.cpp is the one
+// list. Fast kernels belong to each device's table of kernels, keyed by the op's name. Nothing here knows a device.
 #pragma once
 
 #include <functional>
@@ -18,7 +18,7 @@
 
 namespace cleave {
 
-/// A side that an op or a user insists on.
+/// The device that an op or a user requires.
 enum class Side : std::uint8_t { none, host, accelerator };
 
 enum class Purity : std::uint8_t {
@@ -27,14 +27,14 @@ enum class Purity : std::uint8_t {
   undetermined,  ///< no effect, but not to be repeated or merged
 };
 
-/// How the operands' element types meet before the type rule sees them (the Tracer inserts `astype` and gives literals their type).
+/// How the operands' element types are promoted before the type rule sees them (the Tracer inserts `astype` and gives literals their type).
 enum class Promotion : std::uint8_t {
-  none,      ///< operands are taken as they are; a bare literal becomes i32, f32 or bool
+  none,      ///< operands keep their types; a bare literal becomes i32, f32 or bool
   common,    ///< to the common type
   floating,  ///< to the common type, integers and bool to f32 (`/`, `exp`)
 };
 
-/// Why a type rule refuses: kind `type`, `shape` or `value`.
+/// The reason why a type rule rejects a call: kind `type`, `shape` or `value`.
 struct TypeError {
   DiagnosticKind kind = DiagnosticKind::shape;
   std::string message;
@@ -45,10 +45,10 @@ struct CallLimits;
 class Composer;
 class Part;
 
-/// What the meaning of an op may use beside its operands.
+/// Services that the reference implementation of an op may use beside its operands.
 struct OpContext {
   std::function<void(std::string_view)> print;  ///< one whole line without the newline; never null
-  const CallLimits* limits = nullptr;           ///< of what has none of its own (call_limits.h); null: none
+  const CallLimits* limits = nullptr;           ///< for functions without limits of their own (call_limits.h); null: none
 };
 
 /// One execution of an op on the host.
@@ -59,7 +59,7 @@ struct OpCall {
   const OpContext& context;
 };
 
-/// One attribute an op takes: its name, the alternatives of AttributeValue it accepts, and what stands for a missing one.
+/// One attribute of an op: its name, the alternatives of AttributeValue that it accepts, and the default for a missing one.
 struct AttributeDef {
   enum class Type : std::uint8_t { boolean, integer, number, text, integers, numbers, dtype, shape, array, types, function, any };
   std::string name;
@@ -84,15 +84,16 @@ struct OpDef {
 
   TypeResult (*type_rule)(std::span<const TensorType> inputs, const Attributes& attributes) = nullptr;
   Cost (*cost)(std::span<const TensorType> inputs, std::span<const TensorType> results, const Attributes& attributes) = nullptr;
-  bool may_fail = false;  ///< some data are an Error (an index out of range): nobody computes it where the program does not
+  /// Some data cause an Error (an index out of range): the op must not be executed where the program does not execute it.
+  bool may_fail = false;
   CostClass cost_class = CostClass::bookkeeping;
-  /// Where equal amounts of work cost differently. Null: nowhere.
+  /// The form of the work, for ops for which equal amounts of work differ in cost. Null for all others.
   WorkForm (*form)(std::span<const TensorType> inputs, std::span<const TensorType> results, const Attributes& attributes) = nullptr;
-  /// The obvious host implementation: the oracle. Data errors (an index out of range) are an Error.
+  /// The reference implementation on the host, with which every kernel is compared. Data errors (an index out of range) are an Error.
   Status (*meaning)(const OpCall& call) = nullptr;
 
-  /// Element-wise ops only: the scalar expression in C over operands `a`, `b`, `c`, from which host and device code come; else empty.
-  /// The spelling uses C math names (`exp(a)`), `?:`, casts, and `T`, the compute type of the operands (f16 and bf16 compute in f32; the
+  /// Element-wise ops only: the scalar expression in C over operands `a`, `b`, `c`, from which host and device code come; else empty. The
+  /// expression uses C math names (`exp(a)`), `?:`, casts, and `T`, the compute type of the operands (f16 and bf16 compute in f32; the
   /// condition of `where` is a bool), and the prelude of graph/ops/scalars.h. Integers wrap. graph/ops/convert.h converts the result.
   std::string scalar;
   /// The expression for i32, i64 and u8 operands where it differs, else equal to `scalar`.
@@ -101,32 +102,32 @@ struct OpDef {
 
   /// Overrides `purity` where it depends on attributes (host_call). Null: `purity` holds.
   Purity (*purity_of)(const Attributes& attributes) = nullptr;
-  /// Ops that mean a transfer: `to_host` is an identity on the host, `to_accelerator` one on the accelerator; both mark the transfer as
-  /// meant.
+  /// Ops that request a transfer: `to_host` is an identity on the host, `to_accelerator` one on the accelerator; both mark the transfer as
+  /// intended.
   Side moves_to = Side::none;
-  /// The result has the bytes of the one operand, in their order: it is another name for it, or another type. Where values need no memory
-  /// of their own, nothing is to be done.
+  /// The result has the bytes of the single operand in the same order: it is an alias (view) of it, possibly with another type. Where
+  /// values need no memory of their own, no work is done.
   bool keeps_bytes = false;
 
-  /// Composite functions only: traces the parts that together compute the results, of the types that the type rule gave, from operands that
-  /// were checked and promoted (graph/trace/composer.h). A composite function never stands in a Graph: it has no cost and no kernel.
+  /// Composite functions only: traces the operations that compute the results from checked and promoted operands (graph/trace/composer.h).
+  /// The results must have the types that the type rule gave. A composite function never stands in a Graph: it has no cost and no kernel.
   std::vector<Part> (*expand)(Composer& composer, const std::vector<Part>& inputs, const Attributes& attributes) = nullptr;
   [[nodiscard]] bool composite() const { return expand != nullptr; }
 
   [[nodiscard]] Purity purity_for(const Attributes& a) const { return purity_of ? purity_of(a) : purity; }
 };
 
-/// Checks the number of operands and the attributes, and gives the attributes their one form: fallbacks filled in, an integer where
-/// `integers` are meant becomes a list of one, where a `number` is meant a double. Before type_rule, cost and meaning, which rely on it.
+/// Checks the number of operands and the attributes, and normalizes the attributes: fills in fallbacks, turns an integer into a list of one
+/// for `integers` and into a double for `number`. Must run before type_rule, cost and meaning, which rely on it.
 std::optional<TypeError> normalize_call(const OpDef& op, std::size_t input_count, Attributes& attributes);
 
-/// Looks up the vocabulary; null if there is no such op. The list is graph/ops/op_table.cpp.
+/// The op of this name; null if there is none. The list is graph/ops/op_table.cpp.
 const OpDef* find_op(std::string_view name);
 /// All ops, by name.
 std::span<const OpDef* const> all_ops();
-/// What can be called: an op or a composite function; null if there is none of that name.
+/// The op or composite function of this name; null if there is none.
 const OpDef* find_function(std::string_view name);
-/// All of them, by name.
+/// All ops and composite functions, sorted by name.
 std::span<const OpDef* const> all_functions();
 
 }  // namespace cleave

@@ -1,5 +1,5 @@
-// One walk over the traced program finds the scopes, the statements in them and the operations in these; then labels that come twice among
-// siblings are numbered. A statement is what stands on one line of one scope.
+// StatementPaths: one walk over the traced program collects scopes, their statements and the statements' operations; then equal labels
+// among siblings are numbered. All operations on one line of one scope form a statement.
 #include "graph/statement_paths.h"
 
 #include <algorithm>
@@ -41,7 +41,7 @@ std::string control_label(const Graph& graph, NodeId id) {
   return counter.empty() ? label : label + "." + as_label(counter);
 }
 
-/// What belongs to a control node has no place of its own: carried values stand where their initial value does.
+/// Nodes that belong to a control node have no location of their own: carried values have that of their initial value.
 bool belongs_to_control(NodeKind kind) {
   return kind == NodeKind::counter || kind == NodeKind::carried || kind == NodeKind::merge;
 }

@@ -1,6 +1,7 @@
-// Statement paths: where something stands in the user's program, in words that outlive inserted lines: the loops, branches, functions and
-// scopes around it, the name that its statement binds, the operation. `for.step/errors.matmul` is the product in the statement that binds
-// `errors` in the loop over `step`; where a name comes again, `errors#2`. Locks, baselines, profiles and comparisons of plans go by these.
+// StatementPaths: names of places in the user's program that stay the same when lines are inserted: the enclosing loops, branches,
+// functions and scopes, the name that the statement binds, and the operation. `for.step/errors.matmul` is the product in the statement that
+// binds `errors` in the loop over `step`; a repeated name becomes `errors#2`. Locks, baselines, profiles and comparisons of plans identify
+// statements by these paths.
 #pragma once
 
 #include <cstdint>
@@ -16,13 +17,15 @@ namespace cleave {
 
 class StatementPaths {
  public:
-  /// Of a program, as it was traced or as passes left it. What passes make of it keeps its places: their paths can be looked up here, too.
+  /// Indexes a program, as traced or after passes. Graphs that later passes make of it keep its source locations, so their paths can be
+  /// looked up here, too.
   explicit StatementPaths(const Graph& graph);
 
-  /// Of what stands at a place, found by file, line, column and chain of calls; empty where nothing of the program does.
+  /// The path of the operation at `place` (file, line, column and chain of calls); empty if the program has none there.
   [[nodiscard]] std::string of(const SourceLocation& place) const;
 
-  /// Of all nodes of the graph, or of what passes made of it: each a path of its own (`[2]` is the second at one place).
+  /// Paths of all nodes of the indexed graph, or of one that passes made of it. Each path is unique (`[2]` is the second node at one
+  /// place).
   [[nodiscard]] IdVector<NodeId, std::string> of_nodes(const Graph& graph) const;
 
  private:
@@ -35,22 +38,22 @@ class StatementPaths {
   struct PlaceHash {
     std::size_t operator()(const Place& place) const noexcept;
   };
-  /// A loop's body, an arm, a function that was called: what statements stand in.
+  /// A container of statements: a loop body, an arm, or a called function.
   struct Scope {
     static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
-    std::size_t outer = kNone;      ///< scope
-    std::size_t statement = kNone;  ///< a control statement, in place of `outer`
+    std::size_t outer = kNone;      ///< index of the enclosing scope
+    std::size_t statement = kNone;  ///< index of the control statement that the scope belongs to; if set, `outer` is unused
     std::string label;
   };
   struct Statement {
     std::size_t scope;
     std::string label;
-    int rank = 0;                        ///< of what the label is made of
-    std::size_t same_as = Scope::kNone;  ///< the operation that the label is made of; none: a name is
+    int rank = 0;                        ///< precedence of the label's source
+    std::size_t same_as = Scope::kNone;  ///< the operation that the label is made of; none: the label is a name
   };
   struct Operation {
     std::size_t statement;
-    std::string label;  ///< empty: the statement says it all
+    std::string label;  ///< empty: the statement's path suffices
   };
 
   friend class StatementWalk;
@@ -62,7 +65,7 @@ class StatementPaths {
   std::vector<Statement> statements_;
   std::vector<Operation> operations_;
   std::unordered_map<Place, std::size_t, PlaceHash> operation_at_;
-  std::vector<SourceLocation> kept_;  ///< so that what the keys point to stays
+  std::vector<SourceLocation> kept_;  ///< keeps alive the strings and frames that the keys point to
 };
 
 }  // namespace cleave

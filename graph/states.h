@@ -1,5 +1,6 @@
-// States: what a program hands from run to run. A state is an input or parameter with the attribute `state`: the name of the output that is
-// its next value. It stays on its device between runs; the output is not given back by a run, but read by the name of the input.
+// States: values that a program keeps from one run to the next. A state is an input or parameter with the attribute `state`, the name of
+// the output that is its next value. It stays on its device between runs; a run does not return that output: it is read by the name of the
+// input.
 #pragma once
 
 #include <string_view>
@@ -10,21 +11,21 @@
 
 namespace cleave {
 
-/// Makes the input or parameter `input` a state: each run takes it as the output `output` of the run before left it; the first one takes
-/// what it is given, or the model's default. An Error (unknown) where the graph has no such names, (user) where the two differ in type, or
-/// one of them is part of a state already.
+/// Makes the input or parameter `input` a state: each run starts with the value of output `output` of the previous run, the first run with
+/// the caller's value or the model's default. An Error (unknown) if the graph lacks one of the names; an Error (user) if the types differ
+/// or one of the two already belongs to a state.
 Status keep_state(Graph& graph, std::string_view input, std::string_view output);
 
 struct GraphState {
   NodeId leaf;             ///< the input or parameter
-  ValueId value;           ///< that it gives
+  ValueId value;           ///< the leaf's value
   ValueId next;            ///< its value in the next run
   std::size_t output = 0;  ///< index into the graph's outputs
-  /// Lies wherever `next` is made, on one side or on both, so that it costs no transfer. Otherwise on the host: where `next` is itself
-  /// another input or parameter, or a constant, the host has it anyway.
+  /// The state is kept on the side (or both) that computes `next`, so that it costs no transfer. If false, `next` is another input, a
+  /// parameter or a constant, and the state is kept on the host, which has that value anyway.
   bool follows = false;
 
-  /// No run changes it: it lies wherever it is read.
+  /// No run changes the state, so it is kept wherever it is read.
   [[nodiscard]] bool fixed() const { return next == value; }
 };
 
@@ -36,7 +37,7 @@ std::vector<GraphState> states_of(const Graph& graph);
   return leaf.attributes.find("state") != nullptr;
 }
 
-/// By output: whether it is the next value of a state, and by `followed_outputs` of one that lies where it is made.
+/// Per output: whether it is the next value of a state; `followed_outputs`: of a state with `follows`.
 std::vector<bool> state_outputs(const Graph& graph);
 std::vector<bool> followed_outputs(const Graph& graph);
 

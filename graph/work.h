@@ -1,5 +1,5 @@
-// What an execution of an operation is made of, without regard to any machine: how much (Cost), of what kind (CostClass), and in which form
-// (WorkForm). A machine's tables and rates make seconds of it (partitioner/machine/op_costs.h).
+// Machine-independent work of one execution of an operation: its amount (Cost), its kind (CostClass) and its form (WorkForm). A machine's
+// tables and rates convert it to seconds (partitioner/machine/op_costs.h).
 #pragma once
 
 #include <cstdint>
@@ -12,13 +12,13 @@ namespace cleave {
 struct Cost {
   double flops = 0;  ///< arithmetic operations
   double bytes = 0;  ///< memory read and written
-  /// What tables of measured times go by.
+  /// The size by which tables of measured times are indexed.
   [[nodiscard]] double size() const { return flops > 0 ? flops : bytes; }
 };
 
-/// Operations that cost alike: one that was not measured costs what its class does.
+/// Classes of operations with similar cost. An operation without measurements is assigned the cost of its class.
 enum class CostClass : std::uint8_t {
-  bookkeeping,  ///< nothing to speak of beyond being called, or nothing that could be known of it
+  bookkeeping,  ///< costs no more than the call itself, or the cost cannot be known
   arithmetic,
   division,  ///< and square roots
   transcendental,
@@ -30,8 +30,8 @@ enum class CostClass : std::uint8_t {
   movement,
   gather,
   sort,
-  factorization,  ///< of matrices, and what is computed by one
-  transform,      ///< Fourier's
+  factorization,  ///< matrix factorizations and operations that use one
+  transform,      ///< Fourier transforms
   random,
   creation,
 };
@@ -39,13 +39,13 @@ inline constexpr int kCostClassCount = static_cast<int>(CostClass::creation) + 1
 std::string_view to_string(CostClass of);
 std::optional<CostClass> parse_cost_class(std::string_view name);
 
-/// How the work lies, where equal amounts cost differently: `sum` over rows of 8 elements, a product of 1 row. Tables of such forms have
-/// keys as `sum/f32/inner_8`.
+/// The form of the work, where equal amounts differ in cost: `sum` over rows of 8 elements, a product with 1 row. Cost tables have keys
+/// such as `sum/f32/inner_8` for it.
 struct WorkForm {
-  std::string_view name = {};  ///< of what `extent` is the length; empty: there is one form only, that of tables without a name
+  std::string_view name = {};  ///< the dimension whose length is `extent`; empty: one form only, whose tables have no form name
   double extent = 0;
-  double full = 0;     ///< the extent from which on it is as in tables without a name
-  double repeats = 1;  ///< so many equal and independent pieces, of which extent and full speak
+  double full = 0;     ///< from this extent on, the tables without a form name apply
+  double repeats = 1;  ///< number of equal, independent pieces; `extent` and `full` describe one piece
 };
 
 }  // namespace cleave

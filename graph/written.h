@@ -1,5 +1,5 @@
-// An operation as the user may have written it, for messages: `inertia >= enough` where the op is `greater_equal`. Knows no source text:
-// names and literals come from the graph.
+// Formats an operation for messages as the user may have written it: `inertia >= enough` for the op `greater_equal`. It reads no source
+// text: names and literals come from the graph.
 #pragma once
 
 #include <string>
@@ -14,8 +14,8 @@ namespace cleave {
 /// The op of a binary operator, or nothing if there is no such operator.
 [[nodiscard]] std::string_view op_of_operator(std::string_view symbol);
 
-/// `raw / 255`, `-x`; what has neither a name nor is a number stands as `…`. A function's or op's name for what is no operator, and the
-/// bare operator where no operand has a name.
+/// `raw / 255`, `-x`; an operand that is neither named nor a number becomes `…`. An op without an operator is given by its (or its
+/// function's) name; if no operand has a name, the bare operator.
 [[nodiscard]] std::string written(const Graph& graph, NodeId node);
 
 }  // namespace cleave

@@ -17,7 +17,7 @@
 
 namespace cleave {
 
-/// Whether devices copy from and to an Array's memory directly, without a detour through memory of their own.
+/// Whether an Array's memory is page-locked, so that a device copies from and to it without a staging buffer.
 enum class PageLock : std::uint8_t {
   none,
   simulated,    ///< the simulated accelerator does
@@ -33,11 +33,11 @@ class Array {
  public:
   /// A scalar f32 zero.
   Array() : Array(TensorType{}) {}
-  /// Zero-filled, 64-byte aligned. Throws std::bad_alloc where memory is short, as a vector does.
+  /// Zero-filled, 64-byte aligned. Throws std::bad_alloc if memory is exhausted, as a vector does.
   explicit Array(TensorType type);
 
-  /// Takes `values` in row-major order. Their number must be the shape's element count, as the program that writes them down knows;
-  /// `copy_of` is for values whose number it does not.
+  /// Takes `values` in row-major order. Their number must equal the shape's element count; use `copy_of` for a number that is not known to
+  /// be right.
   template <class T>
   static Array of(Shape shape, std::span<const T> values) {
     Array array(TensorType{DTypeOf<T>::value, std::move(shape)});
@@ -49,7 +49,7 @@ class Array {
   static Array of(Shape shape, std::initializer_list<T> values) {
     return of<T>(std::move(shape), std::span<const T>(values.begin(), values.size()));
   }
-  /// The same, but an Error (user) where the number of values is not the shape's, an Error (machine) where memory is short.
+  /// The same, but returns an Error (user) if the number of values is wrong, and an Error (machine) if memory is exhausted.
   template <class T>
   static Result<Array> copy_of(Shape shape, std::span<const T> values) {
     TensorType type{DTypeOf<T>::value, std::move(shape)};
@@ -62,18 +62,19 @@ class Array {
   static Array scalar(T value) {
     return of<T>({}, {value});
   }
-  /// Uses the caller's memory without copying, and only reads it; it must stay as it is until `release` runs, when the last Array on it is
-  /// gone.
+  /// A read-only view of the caller's memory, without a copy. The memory must not change until `release` runs, when the last Array on it is
+  /// destroyed.
   static Array borrow(TensorType type, const void* data, std::function<void()> release = nullptr);
-  /// Takes over memory that somebody else allocated: the Array reads and writes it in place, and `release` runs when the last Array on it
-  /// is gone. For page-locked memory of a device call page_locked() (executor/api/page_locked.h) instead.
+  /// Takes ownership of memory that the caller allocated: the Array reads and writes it in place, and `release` runs when the last Array on
+  /// it is destroyed. For page-locked memory of a device call page_locked() (executor/api/page_locked.h) instead.
   static Array own(TensorType type, void* data, std::function<void()> release, PageLock lock = PageLock::none);
-  /// As the constructor, but an Error (machine) where memory is short.
+  /// Same as the constructor, but returns an Error (machine) if memory is exhausted.
   static Result<Array> allocate(TensorType type);
 
-  /// DLPack 0.6 (https://dmlc.github.io/dlpack): a new DLManagedTensor* that shares this buffer, and an Array on one (taking it over).
-  /// The tensor must lie in CPU memory and be contiguous row-major, else an Error and the caller keeps it. Page-locked memory is given
-  /// away as CPU memory, which every reader takes; one of type kDLCUDAHost is known to be page-locked. Null where memory is short.
+  /// DLPack 0.6 (https://dmlc.github.io/dlpack): a new DLManagedTensor* that shares this buffer, and an Array on one (taking it over). The
+  /// tensor must be contiguous row-major CPU memory; otherwise the import is an Error and the caller keeps it. Page-locked
+  /// memory is exported as CPU memory, which every consumer accepts; an imported kDLCUDAHost tensor counts as page-locked. Null if memory
+  /// is exhausted.
   [[nodiscard]] void* to_dlpack() const;
   static Result<Array> from_dlpack(void* managed_tensor);
 
@@ -85,11 +86,11 @@ class Array {
   [[nodiscard]] const std::byte* bytes() const { return data_.get(); }
   [[nodiscard]] std::byte* mutable_bytes();
 
-  /// Whether the data lie in page-locked memory. A copy of the Array shares the data, so it says the same; but writing to an Array that is
-  /// shared clones the data into ordinary memory first.
+  /// Whether the data is in page-locked memory. A copy of the Array shares the data and thus this property; writing to a shared Array first
+  /// clones the data into ordinary memory.
   [[nodiscard]] bool page_locked() const { return lock_ != PageLock::none; }
   [[nodiscard]] PageLock page_lock() const { return lock_; }
-  /// Made by borrow(): the memory belongs to somebody else and is only read; writing clones it first.
+  /// Whether the memory is borrowed (see borrow()): it is never written; writing clones it first.
   [[nodiscard]] bool borrowed() const { return borrowed_; }
 
   /// Typed access. T must be the native type of dtype().

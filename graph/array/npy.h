@@ -16,9 +16,9 @@ enum class FileKind;  // graph/base/file.h
 
 /// f4, f8, f2, i4, i8, u1, b1; other element types, truncated and malformed files are an Error that names the file.
 Result<Array> read_npy(const std::string& path);
-/// The same of a file whose shape is that of `wanted`; another one is an Error before its data are read.
+/// The same, but a file whose shape is not that of `wanted` is an Error before its data is read.
 Result<Array> read_npy(const std::string& path, const TensorType& wanted);
-/// The same into memory that is there already, page-locked maybe: the file's type must be that of `into`. After an Error its content is
+/// The same into existing memory, which may be page-locked: the file's type must be that of `into`. After an Error its content is
 /// undefined.
 Status read_npy(const std::string& path, Array& into);
 /// Writes to a temporary name and renames: no partial file is ever left. bf16 is written as f4. The path comes first, as in a program
@@ -39,11 +39,11 @@ Result<Array> read_csv(const std::string& path, const TensorType& type);
 Result<Array> read_array(const std::string& path, const TensorType& type);
 
 namespace detail {
-/// The functions above for a path that may lead to files of one kind only.
+/// The functions above, restricted to files of one kind.
 Result<Array> read_npy(const std::string& path, const TensorType& wanted, FileKind kind);
 Result<Array> read_csv(const std::string& path, const TensorType& type, FileKind kind);
 Result<Array> read_array(const std::string& path, const TensorType& type, FileKind kind);
-/// What is said where a file's type is not the declared one.
+/// The message for a file whose type is not the declared one.
 Error holds_another(const std::string& path, const TensorType& type, const TensorType& wanted);
 }  // namespace detail
 

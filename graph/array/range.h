@@ -1,4 +1,4 @@
-// Range: which numbers an element type holds, for messages about those that it does not.
+// Range: the numbers that an element type can represent, for messages about values out of range.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace cleave {
 
-/// Whether a finite number would become infinite, or lies beyond the ends of an integer type.
+/// Whether a finite number would become infinite, or is outside of an integer type's range.
 [[nodiscard]] bool out_of_range(double value, DType dtype);
 /// Whether `dtype` does not hold the integer; floating types hold it rounded.
 [[nodiscard]] bool out_of_range(std::int64_t value, DType dtype);

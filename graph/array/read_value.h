@@ -1,4 +1,4 @@
-// A value as people write it on a command line.
+// read_value: parses a value from the command line.
 #pragma once
 
 #include <string>

@@ -17,7 +17,7 @@ namespace {
 
 /// The innermost foreign call of a thread. Its texts outlive the call's frame, which a longjmp may have left.
 struct Innermost {
-  const void* call = nullptr;  ///< where the ForeignCall lies; null: none is under way
+  const void* call = nullptr;  ///< address of the ForeignCall; null: no call is running
   std::string_view what, name;
   const SourceLocation* line = nullptr;
 };
@@ -31,7 +31,7 @@ std::string named(std::string_view what, std::string_view name) {
   return name.empty() ? std::string(what) : std::string(what) + " `" + std::string(name) + "`";
 }
 
-/// Says an Error and ends the process, as nothing above can.
+/// Prints an Error and ends the process, since no caller can handle it.
 [[noreturn]] void end_process(const std::string& message, int code) {
   const SourceLocation* const line = innermost().line;
   const std::string text = to_text(Error{message, line ? *line : SourceLocation(), ErrorKind::user});
@@ -58,7 +58,7 @@ void watch_exit() {
   std::call_once(once, [] { on_exit(name_exit, nullptr); });
 }
 
-/// The kernel knows no signals beyond NSIG; what lies behind them in a sigset_t is not defined.
+/// The kernel knows no signals beyond NSIG; the remaining bits of a sigset_t are undefined.
 bool equal(const sigset_t& a, const sigset_t& b) {
   return std::memcmp(&a, &b, (NSIG - 1) / 8) == 0;
 }
@@ -119,10 +119,10 @@ void ForeignCall::thread_ended(std::string_view what) {
 }
 
 std::optional<Error> ForeignCall::left_by_jump() {
-  constexpr std::uintptr_t kOneStack = 1 << 20;  // what lies further away is on the stack of another fiber
+  constexpr std::uintptr_t kOneStack = 1 << 20;  // addresses further away belong to another fiber's stack
   Innermost& here = innermost();
   const auto call = reinterpret_cast<std::uintptr_t>(here.call), now = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
-  // Stacks grow downwards: the frame of a call that is under way lies above this one.
+  // Stacks grow downwards: the frame of a running call has a higher address than this one.
   if (!here.call || call >= now || now - call > kOneStack) return std::nullopt;
   Error error{named(here.what, here.name) + " was left by longjmp in an earlier run, which has never come to its end; it has to return",
               {},

@@ -1,6 +1,6 @@
-// The boundary between the engine and code that is not its own: host functions, callbacks, libraries while they are loaded. Its door is
-// `call_foreign`. Whatever such code changes in its thread is put back: the floating-point environment, errno, the signal mask, the locale.
-// Code that does not come back at all is named: exit, pthread_exit, longjmp, fork. Knows nothing of what is called.
+// ForeignCall: the boundary between the engine and foreign code: host functions, callbacks, constructors of loaded libraries. Its door is
+// `call_foreign`. It restores the thread state that foreign code may change (floating-point environment, errno, signal mask, locale), and
+// names foreign code that does not return (exit, pthread_exit, longjmp, fork). It knows nothing of the called code.
 #pragma once
 
 #include <limits.h>
@@ -23,27 +23,25 @@
 
 namespace cleave {
 
-/// One call of foreign code by this thread, under way while this lives. It costs two system calls for the signal mask, and some 100 ns for
-/// the rest.
+/// Scope of one call of foreign code by this thread. It costs two system calls for the signal mask and about 100 ns for the rest.
 class ForeignCall {
  public:
-  /// `what` and `name` are texts that live on: "the host function", "relax". No name: `what` says all.
-  /// `signals`: whether the signal mask and the locale are kept too.
+  /// `what` ("the host function") and `name` ("relax"; may be empty) are borrowed and must outlive this object. `signals`: whether signal
+  /// mask and locale are restored, too.
   explicit ForeignCall(std::string_view what, std::string_view name = {}, bool signals = true);
   ForeignCall(const ForeignCall&) = delete;
   ForeignCall& operator=(const ForeignCall&) = delete;
   ~ForeignCall();
 
-  /// Ends the process with an Error that names the call under way, since foreign code has ended the thread by pthread_exit, and nobody can
-  /// go on here. `what`: who else it was.
+  /// Ends the process with an Error that names the current call, because foreign code ended the thread by pthread_exit, so that the caller
+  /// cannot continue. `what` describes the foreign code if no call is recorded.
   [[noreturn]] static void thread_ended(std::string_view what);
 
-  /// An Error that names the foreign code which this thread has left by longjmp since it was last asked, so that a call of the engine never
-  /// came to its end. Nothing: there is none.
+  /// An Error that names foreign code which left an engine call on this thread by longjmp since the previous query, or nothing.
   static std::optional<Error> left_by_jump();
 
  private:
-  static constexpr std::size_t kLocaleBytes = 384;  ///< of the name of a locale that differs by category; a longer one is not kept
+  static constexpr std::size_t kLocaleBytes = 384;  ///< longest name of a locale whose categories differ; a longer one is not restored
 
   void put_signals_back() const;
 
@@ -54,11 +52,11 @@ class ForeignCall {
   const BornHere born_;
   const bool keeps_signals_;
   locale_t thread_locale_ = {};
-  char locale_[kLocaleBytes];  ///< the process's; empty: its name is too long
+  char locale_[kLocaleBytes];  ///< the process's locale; empty: its name is too long
   sigset_t signals_;
 };
 
-/// While it lives, foreign code called by this thread belongs to this line of the user's program.
+/// Scope in which foreign code called by this thread is attributed to this line of the user's program.
 class ForeignPlace {
  public:
   explicit ForeignPlace(const SourceLocation& line);
@@ -70,8 +68,8 @@ class ForeignPlace {
   const SourceLocation* const outer_;
 };
 
-/// Keeps the process's working directory while foreign code runs. It costs two system calls, 0.5 to 2 us each: stands around a whole run
-/// that calls host functions, and around the loading of a library, but not around single calls.
+/// Restores the process's working directory after foreign code. It costs two system calls of 0.5 to 2 us each, so it is used around a whole
+/// run that calls host functions and around the loading of a library, not around single calls.
 class KeptFolder {
  public:
   KeptFolder();
@@ -80,10 +78,10 @@ class KeptFolder {
   ~KeptFolder();
 
  private:
-  char path_[PATH_MAX];  ///< empty: it has none
+  char path_[PATH_MAX];  ///< empty: the process has no working directory
 };
 
-/// What `work` gives, which calls code that is not the engine's. What that throws goes on.
+/// Runs `work`, which calls foreign code, and returns its result. Exceptions propagate.
 template <class F>
 std::invoke_result_t<F&> call_foreign(std::string_view what, std::string_view name, F&& work) {
   const ForeignCall call(what, name);

@@ -1,5 +1,5 @@
-// Internal invariants. A failed CLEAVE_CHECK is a bug of cleave, never of the user: it prints where and aborts.
-// User mistakes become Diagnostics (diagnostic.h); failures of the machine become Errors (result.h).
+// Internal invariants. A failed CLEAVE_CHECK is a bug of cleave, never of the user: it prints the source position and aborts. User mistakes
+// become Diagnostics (diagnostic.h); failures of the machine become Errors (result.h).
 #pragma once
 
 namespace cleave::detail {

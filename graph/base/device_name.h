@@ -1,4 +1,4 @@
-// How devices are named wherever people or programs read of them: plans, pictures, JSON, timelines, messages.
+// Names of devices in plans, pictures, JSON, timelines and messages.
 #pragma once
 
 #include <string>

@@ -76,7 +76,7 @@ bool DiagnosticOptions::parse(std::string_view flag) {
   if (!take(flag, "W")) return false;
   if (flag == "error") return all_as_error = true;
   if (flag == "no-error") return all_as_error = false, true;
-  if (flag == "all" || flag == "extra") {  // what was named by itself keeps its word
+  if (flag == "all" || flag == "extra") {  // kinds named explicitly keep their setting
     if (flag == "all") enabled.emplace(DiagnosticKind::round_trip, true);
     if (flag == "extra") {
       enabled.emplace(DiagnosticKind::transfer_bound, true);
@@ -95,7 +95,7 @@ bool DiagnosticOptions::parse(std::string_view flag) {
   std::optional<DiagnosticKind> kind = parse_optional_kind(flag);
   if (!kind) return false;
   target[*kind] = on;
-  // As in clang, the last word about a kind counts: to make it an error turns it on, to turn it off makes it none.
+  // As in clang, the last flag for a kind counts: making it an error enables it, and disabling it makes it no error.
   if (&target == &as_error && on) enabled[*kind] = true;
   if (&target == &enabled && !on) std::erase_if(as_error, [&](const auto& raised) { return raised.first == *kind && raised.second; });
   if (on && &target == &enabled && kind == DiagnosticKind::implicit_copy) implicit_copy_direction.clear();

@@ -1,5 +1,5 @@
-// What is said to the user: the kinds of messages (one table), how severe they are, one message, and the list that a step fills.
-// Rendering as text with source line and caret: diagnostic_text.h.
+// Diagnostics: messages to the user, their kinds (one table), their severity, and the list that a step fills. Rendering as text with source
+// line and caret: diagnostic_text.h.
 #pragma once
 
 #include <map>
@@ -68,14 +68,15 @@ struct Note {
   int length = 0;
 };
 
-/// What something costs in a run, by prediction. Messages that are equal but for it are said as one, with what they cost together.
+/// The predicted cost of a diagnosed problem in a run. Messages that differ only in their price are folded into one with the sum of their
+/// prices.
 struct Price {
   double seconds = 0, out_bytes = 0, back_bytes = 0;
-  double whole_seconds = 0;  ///< what `seconds` are a part of
+  double whole_seconds = 0;  ///< predicted seconds of the whole run
   std::string how_often;     ///< "1000 times a run"
-  std::string cause;         ///< only messages of one cause are said as one
+  std::string cause;         ///< only messages with equal causes are folded
   std::string predicted_by;  ///< "machine `h200`, datasheet"
-  std::size_t note = 0;      ///< of the message: the note that says all this
+  std::size_t note = 0;      ///< index of the message's note that states the price
 };
 
 struct Diagnostic {

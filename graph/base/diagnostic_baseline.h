@@ -10,14 +10,15 @@
 
 namespace cleave {
 
-/// The fingerprints in a document of `check --json` or `explain --json`, but for those of what was allowed. An Error (file) names `file`.
+/// The fingerprints in a document of `check --json` or `explain --json`, without those of allowed diagnostics. An Error (file) names
+/// `file`.
 Result<std::set<std::string>> read_baseline(std::string_view text, const std::string& file);
 
-/// What differs from a baseline. What is allowed counts as nothing on either side.
+/// The difference from a baseline. Allowed diagnostics are ignored on both sides.
 struct SinceBaseline {
-  Diagnostics fresh;      ///< not in it
-  std::size_t known = 0;  ///< in it
-  std::size_t gone = 0;   ///< only in it
+  Diagnostics fresh;      ///< diagnostics that are not in the baseline
+  std::size_t known = 0;  ///< number of diagnostics that are in the baseline
+  std::size_t gone = 0;   ///< number of baseline entries without a diagnostic
 };
 SinceBaseline since_baseline(const Diagnostics& diagnostics, const StatementOf& statement_of, const std::set<std::string>& baseline);
 

@@ -15,7 +15,7 @@ std::string without(std::string_view text, std::string_view characters) {
   return kept;
 }
 
-/// Where the program has no statement, as in what could not be read: the calls that led there and the line's text, but not its number.
+/// Identifies a place without a statement (as in a file that could not be read): by the chain of calls and the line's text, not its number.
 void add_place(TextHash& hash, const SourceLocation& place, SourceLines& lines) {
   for (const SourceFrame* frame = place.via.get(); frame; frame = frame->location.via.get()) hash.add(frame->label);
   const std::string* line = place.known() ? lines.line(place) : nullptr;

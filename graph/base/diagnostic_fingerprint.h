@@ -1,5 +1,5 @@
-// Fingerprints: what a message is, but for the numbers in it and the line that it stands on, so that it is known again after an edit. SARIF
-// writes them, JSON does, and a baseline is a list of them.
+// Fingerprints: hashes that identify a message independent of its numbers and line, so that it is recognized after an edit. SARIF and JSON
+// contain them, and a baseline is a list of them.
 #pragma once
 
 #include <functional>
@@ -12,17 +12,17 @@
 
 namespace cleave {
 
-/// What they begin with; another one where they are made otherwise.
+/// Prefix of every fingerprint; it must change when their computation changes.
 inline constexpr std::string_view kFingerprintVersion = "v2:";
 
 /// The path of the statement at a place of the program (graph/statement_paths.h); empty where there is none.
 using StatementOf = std::function<std::string(const SourceLocation&)>;
 
-/// One for each message, in their order; those of one list differ from each other. Places go by statements where there are some, or else by
-/// the text of their lines.
+/// One fingerprint per message, in order; all are distinct. A place is identified by its statement path if there is one, else by the text
+/// of its line.
 std::vector<std::string> fingerprints(const Diagnostics& diagnostics, const StatementOf& statement_of = nullptr);
 
-/// As to_sarif() without statements (diagnostic_text.h). Results have those of the fixes that are theirs.
+/// The same as to_sarif() in diagnostic_text.h, but with statement paths. Each result contains the fixes that belong to it.
 std::string to_sarif(const Diagnostics& diagnostics, const StatementOf& statement_of, const std::vector<Fix>& fixes = {});
 
 }  // namespace cleave

@@ -50,7 +50,7 @@ void say_count(Folded& folded) {
   d.notes[price.note].message = to_text(price);
 }
 
-/// Those of one kind and severity trade places among themselves.
+/// Sorts within each kind and severity; only their own positions are permuted.
 void costliest_first(std::vector<Folded>& folded) {
   std::map<std::pair<DiagnosticKind, Severity>, std::vector<std::size_t>> places;
   for (std::size_t i = 0; i < folded.size(); ++i) {
@@ -65,7 +65,7 @@ void costliest_first(std::vector<Folded>& folded) {
   }
 }
 
-/// One line in place of what is left out of a kind.
+/// One summary line for the omitted diagnostics of a kind.
 Diagnostic rest_of(DiagnosticKind kind, Severity severity, std::size_t count, double seconds) {
   std::string message = std::to_string(count) + " more of this kind" + (count == 1 ? " is" : " are") + " not shown";
   if (seconds > 0) message += "; together about " + format_seconds(seconds) + " a run";

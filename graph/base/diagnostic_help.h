@@ -1,5 +1,5 @@
-// What a kind of message means and what to do about it, in two or three sentences: for tools that show a rule beside its results. With
-// examples: docs/diagnostics.md.
+// Help texts: what each kind of diagnostic means and how to resolve it, in two or three sentences, for tools that show a rule beside its
+// results. docs/diagnostics.md has examples.
 #pragma once
 
 #include <string>
@@ -11,12 +11,12 @@ namespace cleave {
 
 /// Plain text.
 std::string_view help_of(DiagnosticKind kind);
-/// The section of the kind in the reference: an absolute URI, of the place that the build was given (CLEAVE_DOCUMENTATION_URI).
+/// Absolute URI of the kind's section in the reference, based on the build option CLEAVE_DOCUMENTATION_URI.
 std::string help_uri_of(DiagnosticKind kind);
 
-/// How a diagnostic that the user allowed keeps the reason: as its last note.
+/// The note that stores the reason of an allowed diagnostic; it must be the last note.
 Note allowance_note(std::string_view reason);
-/// That reason; empty if none was given, or if nobody allowed it.
+/// That reason; empty if none was given, or if the diagnostic is not allowed.
 std::string_view reason_of_allowance(const Diagnostic& diagnostic);
 
 }  // namespace cleave

@@ -10,14 +10,14 @@
 
 namespace cleave {
 
-/// Writes locations into a document; reads each source file at most once, to know where what stands there ends.
+/// Writes locations into a document; reads each source file at most once, to find the end of the marked text.
 class JsonLocations {
  public:
   explicit JsonLocations(JsonWriter& json) : json_(json) {}
-  /// `{file, line, column}`, or null where it is unknown; with `end_line` and `end_column` where that is known, and with `via`, a list of
-  /// `{in, location}`, where scopes or calls led there. `length` in bytes; 0: the word there.
+  /// `{file, line, column}`, or null if it is unknown; also `end_line` and `end_column` if known, and `via`, a list of `{in, location}`,
+  /// for locations inside scopes or calls. `length` in bytes; 0: the word there.
   void write(const SourceLocation& location, int length = 0);
-  /// The same as the value of `location`.
+  /// The same as the value of the key `location`.
   void field(const SourceLocation& location, int length = 0);
 
  private:

@@ -1,5 +1,5 @@
 // SARIF 2.1.0 (https://docs.oasis-open.org/sarif/sarif/v2.1.0). Columns are counted in code points, as the document declares. The message
-// of a result is the message with those notes that have no place: what it costs, and what would help; the others are related locations.
+// of a result contains the notes without a location (cost and remedies); notes with a location become related locations.
 #include <algorithm>
 #include <set>
 #include <tuple>
@@ -116,7 +116,7 @@ class SarifWriter {
     });
   }
 
-  /// What was observed, then a line each: what it costs, why it is so, what would help.
+  /// The observation, then one line each for its cost, its cause and its remedies.
   static std::string message_of(const Diagnostic& diagnostic) {
     std::string text = escape_controls_one_line(diagnostic.message);
     for (const Note& note : diagnostic.notes)
@@ -124,7 +124,7 @@ class SarifWriter {
     return text;
   }
 
-  /// The chain of calls, and the notes that have a place; each once, as SARIF demands.
+  /// The chain of calls and the notes with a location; each once, as SARIF requires.
   void related(const Diagnostic& diagnostic) {
     std::vector<std::tuple<SourceLocation, Region, std::string>> places;
     std::set<std::tuple<std::string, Region, std::string>> seen;
@@ -135,7 +135,7 @@ class SarifWriter {
     const auto add_chain = [&](const SourceLocation& where) {
       const SourceLocation* from = &where;
       for (const SourceFrame* frame = where.via.get(); frame; frame = frame->location.via.get()) {
-        const bool moved = !(frame->location == *from);  // as in the text
+        const bool moved = !(frame->location == *from);  // as in the text output
         add(frame->location, 0, "in `" + frame->label + (moved ? "`, from here" : "`"));
         from = &frame->location;
       }
@@ -151,7 +151,7 @@ class SarifWriter {
     });
   }
 
-  /// Sections 3.55 to 3.57: each fix for itself is enough. An insertion deletes a region without characters.
+  /// Sections 3.55 to 3.57: each fix alone is sufficient. An insertion deletes a region without characters.
   void write_fixes(const std::vector<const Fix*>& fixes) {
     if (fixes.empty()) return;
     json_.list("fixes", [&] {
@@ -201,7 +201,7 @@ class SarifWriter {
     });
   }
 
-  /// Without a length: the word there. Where the file cannot be read, bytes stand for characters.
+  /// Without a length, marks the word there. If the file cannot be read, bytes are counted as characters.
   Region region_of(const SourceLocation& where, int length) {
     if (!where.file || where.line <= 0) return {};
     Region region{static_cast<std::size_t>(where.line), 0, 0};

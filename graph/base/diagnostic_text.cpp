@@ -1,4 +1,4 @@
-// Text of diagnostics for people. SARIF for tools: diagnostic_sarif.cpp.
+// to_text: formats diagnostics for people. diagnostic_sarif.cpp formats them for tools.
 #include "graph/base/diagnostic_text.h"
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 namespace cleave {
 namespace {
 
-constexpr int kMostFrames = 16;  ///< of a chain that are shown
+constexpr int kMostFrames = 16;  ///< largest number of frames of a chain that are shown
 
 constexpr std::string_view kReset = "\033[0m";
 constexpr std::string_view kBold = "\033[1m";
@@ -37,7 +37,7 @@ std::string flag_of(const Diagnostic& diagnostic) {
   return " [" + (prefix + std::string(kind.name)) + "]";
 }
 
-/// " [apply: 3f2a]" behind what an edit of `cleave apply` would follow.
+/// " [apply: 3f2a]" for advice that `cleave apply` can carry out, else empty.
 std::string fixes_at(std::size_t note, const std::vector<const Fix*>& fixes) {
   std::string text;
   for (const Fix* fix : fixes)
@@ -114,7 +114,7 @@ class DiagnosticText {
         head({}, "note", kCyan, "further scopes are not shown", "");
         return;
       }
-      const bool moved = !(frame->location == *from);  // not where a composite function is called, which is the place itself
+      const bool moved = !(frame->location == *from);  // false for a composite function's call, which has the same location
       head(frame->location, "note", kCyan, "in `" + frame->label + (moved ? "`, from here" : "`"), "");
       from = &frame->location;
     }

@@ -16,7 +16,7 @@ struct TextStyle {
 
 /// Ends with a newline. The chain of scopes and calls of each location follows as notes.
 std::string to_text(const Diagnostic& diagnostic, const TextStyle& style = {});
-/// `[apply: ID]` stands behind advice that one of `fixes` would follow.
+/// Advice for which `fixes` has a fix is followed by `[apply: ID]`.
 std::string to_text(const Diagnostics& diagnostics, const TextStyle& style = {}, const std::vector<Fix>& fixes = {});
 std::string to_text(const Error& error, const TextStyle& style = {});
 

@@ -25,7 +25,7 @@ Error thrown_by(std::string_view who) {
   } catch (const Stopped&) {
     return {"the run was ended", {}, ErrorKind::machine};
 #if defined(__GLIBCXX__)
-  } catch (abi::__forced_unwind&) {  // by pthread_exit: no handler may end it
+  } catch (abi::__forced_unwind&) {  // thrown by pthread_exit: no handler may swallow it
     ForeignCall::thread_ended(who);
 #endif
   } catch (const std::bad_alloc& thrown) {

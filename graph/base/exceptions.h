@@ -1,7 +1,8 @@
-// Exceptions as Errors. cleave throws nothing itself; the standard library does where memory ends, and functions of the user do.
+// Guards that convert exceptions to Errors. cleave itself throws nothing; the standard library throws when memory runs out, and functions
+// of the user may throw.
 //
-// Inside, code is written as if memory never ended. A guard stands at each public door, around each step that a run walks (so that the
-// Error names the user's line), and in each thread, as nobody stands above it. What is thrown becomes an Error there and goes no further.
+// Internal code does not handle exhausted memory. A guard stands at each public function, around each executed step of a run (so that the
+// Error names the user's line), and at the top of each thread. It converts the exception to an Error there.
 #pragma once
 
 #include <cstdint>
@@ -15,32 +16,32 @@
 
 namespace cleave::detail {
 
-/// Memory of a known size could not be had.
+/// An allocation of a known size failed.
 struct OutOfMemory : std::bad_alloc {
   explicit OutOfMemory(std::int64_t b) : bytes(b) {}
   std::int64_t bytes;
 };
 
-/// Takes no memory itself.
+/// The Error of a failed allocation; creating it allocates nothing.
 inline Error out_of_memory() {
   return {"out of memory", {}, ErrorKind::machine};
 }
-/// With the size, if it is known and there is memory to say it.
+/// The same with the size, if it is known and there is memory for the message.
 Error out_of_memory(const std::bad_alloc& thrown);
 
-/// What `work` gives; what `otherwise` gives where memory has ended.
+/// The result of `work`, or that of `otherwise` if memory runs out.
 template <class F, class G>
 std::invoke_result_t<F&> guard_memory_or(F&& work, G&& otherwise) {
   try {
     return work();
   } catch (const std::bad_alloc&) {
     return otherwise();
-  } catch (const std::length_error&) {  // a size that no memory has
+  } catch (const std::length_error&) {  // the requested size exceeds any memory
     return otherwise();
   }
 }
 
-/// What `work` gives, a Result or a Status, or the Error.
+/// The result of `work` (a Result or a Status), or an Error if memory runs out.
 template <class F>
 std::invoke_result_t<F&> guard_memory(F&& work) {
   try {
@@ -52,11 +53,11 @@ std::invoke_result_t<F&> guard_memory(F&& work) {
   }
 }
 
-/// To be called in a `catch (...)`: what a function of the user's threw, by `who`, as an Error: "`on_output` threw: disk full". Work that
-/// was stopped (graph/base/stop.h) is an Error of its own.
+/// Must be called in a `catch (...)`: converts an exception of the user's function `who` to an Error: "`on_output` threw: disk full".
+/// Stopped work (graph/base/stop.h) gives an Error of its own.
 Error thrown_by(std::string_view who);
 
-/// What `work` gives, a Status, which calls a function of the user's; or what that throws, as an Error.
+/// The Status of `work`, which calls a user's function, or an Error for an exception that it throws.
 template <class F>
 Status guard_user(std::string_view who, F&& work) {
   try {

@@ -1,4 +1,5 @@
-// Deals with accesses to memory that fault (SIGSEGV, SIGBUS) before whoever did so until then. Knows nothing of what the memory is.
+// FaultHandler: a signal handler for faulting memory accesses (SIGSEGV, SIGBUS) that takes precedence over the previously installed one. It
+// knows nothing of the memory's use.
 #pragma once
 
 #include <signal.h>
@@ -9,12 +10,13 @@
 
 namespace cleave {
 
-/// `deal` is asked for the address of every fault of this signal; false: it is not its memory, and the handler that stood before is called,
-/// or the process dies as it would have. It runs in a signal handler: it may reach nothing but statics, and call what sigaction(2) allows.
+/// Calls `deal` with the address of every fault of this signal. If it returns false (the memory is not its own), the previous handler is
+/// called, or the default action is taken. `deal` runs in a signal handler: it may access only statics and call only async-signal-safe
+/// functions.
 template <int kSignal, bool (*deal)(std::uintptr_t address)>
 class FaultHandler {
  public:
-  /// Takes effect at the first call.
+  /// Only the first call has an effect.
   static void install() {
     static std::once_flag once;
     std::call_once(once, [] {

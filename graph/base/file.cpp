@@ -18,7 +18,7 @@
 namespace cleave {
 namespace {
 
-constexpr std::int64_t kFirstBlock = 1 << 16;  ///< of a file of unknown size
+constexpr std::int64_t kFirstBlock = 1 << 16;  ///< first buffer size for a file of unknown size
 
 Error read_error(const std::string& path, int code) {
   return {"cannot read `" + path + "`: " + std::strerror(code), {}, ErrorKind::file};
@@ -78,7 +78,7 @@ Result<std::string> read_file(const std::string& path, std::int64_t limit, FileK
   if (!file) return file.error();
   std::string content;
   try {
-    // One byte beyond what is there, so that the end is seen without another round.
+    // One byte more than the known size, so that the end is detected without another read.
     for (std::size_t wanted = static_cast<std::size_t>(file->size().value_or(kFirstBlock) + 1);; wanted = content.size() + 1) {
       const std::size_t before = content.size();
       content.resize(std::max(wanted, std::min(2 * before, static_cast<std::size_t>(limit) + 1)));
@@ -96,7 +96,7 @@ Result<std::string> read_file(const std::string& path, std::int64_t limit, FileK
 Status write_file(const std::string& path, std::initializer_list<std::string_view> parts) {
   Result<OutputFile> file = OutputFile::create(path);
   if (!file) return file.error();
-  constexpr std::size_t kPart = 4 << 20;  ///< bytes, from one look to the next
+  constexpr std::size_t kPart = 4 << 20;  ///< bytes between two polls for cancellation
   for (const std::string_view part : parts) {
     for (std::size_t at = 0; at < part.size(); at += kPart) {
       look_at_stop();

@@ -1,5 +1,5 @@
-// Whole files in, with errors that say which file and why. Everything is read up to a limit only, so that a device or a pipe that never
-// ends is an Error and not the end of the machine. Writing: output_file.h.
+// Reads whole files, with errors that name the file and the reason. Every read has a limit, so that an endless device or pipe is an Error
+// instead of exhausting memory. Writing: output_file.h.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace cleave {
 
-/// What a file may hold at most, by what it is. Arrays have no limit of their own: their declared type says how many bytes are read.
+/// Largest sizes of files by kind. Arrays have no limit of their own: their declared type determines how many bytes are read.
 namespace file_limit {
 inline constexpr std::int64_t kModel = std::int64_t{1} << 20;    ///< a model in YAML, whose tree takes a hundred times that at worst
 inline constexpr std::int64_t kText = std::int64_t{64} << 20;    ///< a machine file, a profile
@@ -21,13 +21,13 @@ inline constexpr std::int64_t kGraph = std::int64_t{512} << 20;  ///< a program 
 inline constexpr std::int64_t kProblem = std::int64_t{4} << 30;  ///< a placement problem or workload
 }  // namespace file_limit
 
-/// What may be opened. A path that the user states may lead to anything; one that a model states only to a regular file (named_file.h).
+/// Kinds of files that may be opened. A path given by the user may name any file; one given by a model only a regular file (named_file.h).
 enum class FileKind { any, regular };
 
 /// A file opened for reading, from its begin to its end; also a device or a pipe, where `kind` allows it.
 class InputFile {
  public:
-  /// A file that knows its size and has more than `limit` bytes is an Error. Directories and files that cannot be read are, too.
+  /// An Error if the file's known size exceeds `limit`, and for directories and unreadable files.
   static Result<InputFile> open(const std::string& path, std::int64_t limit, FileKind kind = FileKind::any);
   InputFile(InputFile&& other) noexcept;
   InputFile& operator=(InputFile&&) = delete;
@@ -35,7 +35,7 @@ class InputFile {
 
   /// The next `count` bytes; fewer only where the file ends. More than the limit in all is an Error.
   Result<std::size_t> read(void* into, std::size_t count);
-  /// Of regular files; devices, pipes and what the system makes up when it is read have none.
+  /// The size of a regular file; none for devices, pipes and files that the system generates when read.
   [[nodiscard]] std::optional<std::int64_t> size() const { return size_; }
   /// Bytes read so far.
   [[nodiscard]] std::int64_t position() const { return position_; }
@@ -52,7 +52,7 @@ class InputFile {
 /// The content of a file of at most `limit` bytes.
 Result<std::string> read_file(const std::string& path, std::int64_t limit = file_limit::kText, FileKind kind = FileKind::any);
 
-/// Writes `parts` one behind the other; as OutputFile (output_file.h), all or nothing.
+/// Writes the concatenation of `parts`, atomically as OutputFile does (output_file.h).
 Status write_file(const std::string& path, std::initializer_list<std::string_view> parts);
 
 }  // namespace cleave

@@ -1,5 +1,5 @@
-// FloatEnvironment: how a thread computes with floating-point numbers: rounding mode, flushing of denormal numbers, and traps. Its door is
-// StandardFloats. Code of the engine computes in the standard environment only, so that results do not depend on the caller's.
+// FloatEnvironment: a thread's floating-point control state: rounding mode, flushing of denormals, and traps. Its door is StandardFloats.
+// Engine code must compute in the standard environment only, so that results do not depend on the caller's.
 #pragma once
 
 #include <cstdint>
@@ -11,21 +11,21 @@ struct FloatEnvironment {
   std::uint32_t sse = 0x1f80;  ///< MXCSR: all traps masked, to nearest, denormal numbers are kept
   std::uint16_t x87 = 0x037f;  ///< the control word: the same, with the longest mantissa
 
-  /// The calling thread's.
+  /// The environment of the calling thread.
   static FloatEnvironment current() {
     FloatEnvironment now;
     asm volatile("stmxcsr %0" : "=m"(now.sse));
     asm volatile("fnstcw %0" : "=m"(now.x87));
     return now;
   }
-  /// Makes it the calling thread's.
+  /// Installs it in the calling thread.
   void set() const {
     asm volatile("ldmxcsr %0" : : "m"(sse) : "memory");
     const FloatEnvironment now = current();
     // Without flags, a trap that is allowed from now on has nothing to report.
     if (now.x87 != x87) asm volatile("fnclex\n\tfldcw %0" : : "m"(x87) : "memory");
   }
-  /// Whether both compute alike; flags of past exceptions do not count.
+  /// Whether both give equal results; flags of past exceptions are ignored.
   [[nodiscard]] bool computes_as(const FloatEnvironment& other) const {
     constexpr std::uint32_t kFlags = 0x3f;
     return (sse & ~kFlags) == (other.sse & ~kFlags) && x87 == other.x87;
@@ -55,8 +55,8 @@ struct FloatEnvironment {
 #endif
 };
 
-/// While it lives, the calling thread computes in the standard environment; afterwards in the one that it had. Stands at the public doors
-/// and in each thread of the engine: a new thread inherits the environment of the one that started it.
+/// Scope in which the calling thread computes in the standard environment; the destructor restores the previous one. It is used at the
+/// public functions and in each engine thread, since a new thread inherits its creator's environment.
 class StandardFloats {
  public:
   StandardFloats() : before_(FloatEnvironment::current()) {

@@ -1,5 +1,5 @@
-// Forks: whether this process is the child of a fork, and state that such a child makes anew. A child has none of its parent's threads,
-// and what these held or were changing stays so in it for ever: nothing of the kind may be touched there.
+// Fork safety: detects whether this process is a forked child, and holds state that a child must create anew. A child has none of its
+// parent's threads; locks that they held stay locked, and data that they were changing stay inconsistent, so a child must not touch either.
 #pragma once
 
 #include <atomic>
@@ -9,14 +9,15 @@
 
 namespace cleave {
 
-/// How many forks lie between this process and the one in which this function was first called. It costs as much as reading a variable.
+/// Number of forks between this process and the one that first called this function. It costs as much as reading a variable.
 unsigned count_forks();
 
-/// A `T` in each process: the child of a fork makes another one at its first use, and leaves its parent's alone, which is never destroyed.
+/// One `T` per process: a forked child creates another one at its first use, and never touches or destroys its parent's.
 template <class T>
 class PerProcess {
  public:
-  /// What is made may take over what is sound in the parent's; null: there is none. A lock that is held there is held for ever.
+  /// Creates the child's `T`, which may take over consistent data from the parent's (null: there is none). Locks held in the parent's stay
+  /// locked forever.
   using Make = std::function<std::unique_ptr<T>(T* of_parent)>;
 
   explicit PerProcess(Make make = [](T*) { return std::make_unique<T>(); }) : make_(std::move(make)) {}
@@ -24,7 +25,7 @@ class PerProcess {
   PerProcess& operator=(const PerProcess&) = delete;
   ~PerProcess() {
     Instance* const mine = instance_.load();
-    if (mine && mine->forks == count_forks()) delete mine;  // the parent's stays
+    if (mine && mine->forks == count_forks()) delete mine;  // the parent's instance is not destroyed
   }
 
   T& operator*() {
@@ -42,13 +43,13 @@ class PerProcess {
   struct Instance {
     unsigned forks;
     std::unique_ptr<T> value;
-    Instance* of_parent;  ///< kept where leak checkers see it
+    Instance* of_parent;  ///< keeps the parent's instance reachable for leak checkers
   };
   const Make make_;
   std::atomic<Instance*> instance_ = nullptr;
 };
 
-/// Whether the process that made this object is the one that asks.
+/// Remembers the process that created it: `here()` is false in a forked child.
 class BornHere {
  public:
   [[nodiscard]] bool here() const { return forks_ == count_forks(); }

@@ -11,7 +11,7 @@
 namespace cleave {
 namespace {
 
-/// The number that a file starts with; nothing where there is none: "max" is no limit.
+/// The number at the start of a file; nothing if there is none ("max" means no limit).
 std::optional<std::int64_t> number_in(const std::string& path) {
   std::int64_t number = 0;
   std::ifstream file(path);
@@ -31,7 +31,7 @@ std::optional<std::int64_t> meminfo(const std::string& root, std::string_view ke
   return std::nullopt;
 }
 
-/// Takes over smaller limits of the group `path` below `mount`, and of all groups around it.
+/// Applies smaller limits of the group `path` below `mount`, and of all enclosing groups.
 void limit_by(HostMemory& memory, const std::string& mount, std::string path, const char* limit, const char* swap, bool swap_includes) {
   for (;;) {
     const std::string group = mount + (path == "/" ? "" : path);

@@ -1,5 +1,5 @@
-// HostMemory: how much memory this process may use: what the machine has, or less where a control group allows less. A process that uses
-// more than its control group has is killed, so the limit has to be known before anything is run.
+// HostMemory: the memory that this process may use: the machine's, or the limit of a control group (cgroup) if that is smaller. A process
+// that exceeds its control group's limit is killed, so the limit must be known before a run.
 #pragma once
 
 #include <cstdint>
@@ -8,16 +8,16 @@
 namespace cleave {
 
 struct HostMemory {
-  std::int64_t bytes = 0;       ///< of the machine, or the smallest limit of the control groups that the process is in
-  std::int64_t swap_bytes = 0;  ///< beside it
+  std::int64_t bytes = 0;       ///< the machine's memory, or the smallest limit of the process's control groups
+  std::int64_t swap_bytes = 0;  ///< swap space in addition
   std::string limited_by;       ///< the file with that limit; empty: the machine is the limit
 };
 
 /// Reads `/proc/meminfo`, `/proc/self/cgroup` and the limits of version 2 (`memory.max`) and version 1 (`memory.limit_in_bytes`) under
-/// `/sys/fs/cgroup`, of the process's group and of all groups around it. `root` stands before these paths, for tests.
+/// `/sys/fs/cgroup`, for the process's group and all enclosing groups. `root` is a prefix of these paths, for tests.
 HostMemory host_memory(const std::string& root = "");
 
-/// Bytes of memory that this process has now and shares with no file.
+/// Bytes of resident private memory (not backed by a file) of this process.
 std::int64_t private_memory();
 
 }  // namespace cleave

@@ -1,5 +1,4 @@
-// Indices with a type of their own, so that a NodeId cannot be mistaken for a ValueId. A default-made id stands for nothing
-// (`!id.valid()`).
+// Id: strongly typed indices, so that a NodeId cannot be used as a ValueId. A default-constructed id is invalid (`!id.valid()`).
 #pragma once
 
 #include <compare>

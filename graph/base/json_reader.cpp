@@ -10,7 +10,7 @@ namespace {
 
 using Parser = nlohmann::json_sax<nlohmann::json>;
 
-/// From the parser's words to ours.
+/// Forwards the parser's events to JsonEvents.
 struct Translator final : Parser {
   explicit Translator(JsonEvents& to) : events(to) {}
 
@@ -42,8 +42,8 @@ struct Translator final : Parser {
   std::string what;  ///< is wrong with the text
 };
 
-/// Counts lines while the parser reads. The parser may have read one character more than the token that it tells of, as it must to find the
-/// end of a number: that one does not count yet.
+/// Counts lines while the parser reads. The parser may be one character ahead of the reported token, as it must be to find the end of a
+/// number; that character is not counted yet.
 struct LineCounter {
   int line = 1;
   bool after_break = false;
@@ -54,7 +54,7 @@ struct LineCounter {
   }
 };
 
-/// Walks over a text and tells a LineCounter.
+/// An iterator over a text that updates a LineCounter.
 struct CountingIterator {
   using iterator_category = std::input_iterator_tag;
   using value_type = char;

@@ -1,5 +1,5 @@
-// The one way in which cleave reads JSON: as events, for what is large and of one shape, or as a tree. Which library parses is known to the
-// source alone.
+// The only JSON parser of cleave: read_json gives events, for large documents of a fixed structure; JsonTree gives a tree. Only the .cpp
+// file knows the underlying library.
 #pragma once
 
 #include <cstdint>
@@ -15,14 +15,14 @@ namespace cleave {
 
 struct JsonScalar {
   enum class Type : std::uint8_t { null, boolean, integer, real, text } type = Type::null;
-  std::int64_t integer = 0;  ///< also a boolean as 0 or 1
-  double number = 0;         ///< of integers and reals; an integer beyond 64 bits is a real
+  std::int64_t integer = 0;  ///< also holds a boolean as 0 or 1
+  double number = 0;         ///< value of integers and reals; an integer beyond 64 bits is a real
   std::string text;
 
   [[nodiscard]] bool is_number() const { return type == Type::integer || type == Type::real; }
 };
 
-/// What a document consists of, in order. A call that gives false ends the reading.
+/// Receiver of the parts of a document, in order. A callback that returns false stops the reading.
 class JsonEvents {
  public:
   virtual ~JsonEvents() = default;
@@ -34,30 +34,31 @@ class JsonEvents {
   virtual bool end_list() = 0;
 };
 
-/// Tells a document to `events`. An Error where it is no JSON ("parse error at line 1, column 3: ..."); none where an event ended it.
+/// Parses a document into `events`. An Error if it is not JSON ("parse error at line 1, column 3: ..."); none if a callback stopped the
+/// reading.
 Status read_json(std::istream& in, JsonEvents& events);
 
-/// A whole document: its values one after the other, each in front of what it holds. However deep, nothing recurses.
+/// A whole document: its values in preorder in one list. No function recurses, so nesting depth is not limited by the stack.
 class JsonTree {
  public:
   enum class Kind : std::uint8_t { scalar, object, list };
   struct Item {
     Kind kind = Kind::scalar;
-    std::string key;        ///< in an object
+    std::string key;        ///< for members of an object
     JsonScalar scalar;      ///< scalars only
-    std::size_t count = 0;  ///< of what it holds directly
-    std::size_t end = 0;    ///< behind the last one that it holds, at whatever depth
-    int line = 0;           ///< of the text, from 1; of an object or a list, where it begins
+    std::size_t count = 0;  ///< number of direct children
+    std::size_t end = 0;    ///< index behind its last descendant
+    int line = 0;           ///< line of the text, from 1, on which the item begins
   };
   std::vector<Item> items;  ///< at least one: the document's value
 
-  /// Nothing: the text is no JSON.
+  /// The tree, or nothing if the text is not JSON.
   static std::optional<JsonTree> parse(std::string_view text);
-  /// The same, with an Error that names line and column of what is no JSON.
+  /// The same; the Error names line and column of the syntax error.
   static Result<JsonTree> read(std::string_view text);
   /// The items directly in `parent`, in order: the first is parent + 1, after each comes `items[it].end`.
   [[nodiscard]] std::vector<std::size_t> children(std::size_t parent) const;
-  /// In an object: the last one of this key, or nothing.
+  /// The last member of an object with this key, or nothing.
   [[nodiscard]] std::optional<std::size_t> find(std::size_t object, std::string_view key) const;
 };
 

@@ -9,7 +9,7 @@
 namespace cleave {
 namespace {
 
-constexpr int kSmallestPlain = -4, kLargestPlain = 15;  ///< places of the decimal point beyond which there is an exponent
+constexpr int kSmallestPlain = -4, kLargestPlain = 15;  ///< positions of the decimal point beyond which an exponent is written
 
 /// `digits` times ten to the power of `point` minus their number.
 std::string with_json_point(std::string digits, int point) {

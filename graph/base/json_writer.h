@@ -1,5 +1,5 @@
-// JsonWriter: the one way in which cleave writes JSON. Streams: a document is written in order, nothing of it is kept but the text so far,
-// and that may be taken away between two items. Text of any bytes gives UTF-8; numbers keep all their digits; what is no number is null.
+// JsonWriter: the only JSON writer of cleave. It streams: a document is written in order, and the caller may remove the text written so far
+// between two items. Any bytes become valid UTF-8; numbers keep all their digits; NaN and infinities become null.
 //
 //   std::string text;
 //   JsonWriter json(text, 2);
@@ -21,7 +21,7 @@ namespace cleave {
 class JsonWriter {
  public:
   static constexpr int kCompact = -1;  ///< everything on one line, without blanks
-  /// Appends to `out`. `indent` blanks a level, an item a line.
+  /// Appends to `out`. `indent` spaces per level, one item per line.
   explicit JsonWriter(std::string& out, int indent = kCompact) : out_(out), indent_(indent) {}
 
   /// `{...}` and `[...]`; `body` writes the fields or items.
@@ -95,7 +95,7 @@ class JsonWriter {
   }
 
  private:
-  void before_item();  ///< comma and line break, unless a key stands in front
+  void before_item();  ///< comma and line break, unless a key precedes
   void scalar(std::string_view text);
   void integer(std::int64_t number);
   void whole(std::uint64_t number);
@@ -106,7 +106,7 @@ class JsonWriter {
   std::string& out_;
   int indent_;
   int depth_ = 0;
-  bool first_ = true;  ///< nothing stands in the innermost object or list
+  bool first_ = true;  ///< the innermost object or list is still empty
   bool after_key_ = false;
 };
 

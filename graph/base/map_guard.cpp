@@ -15,7 +15,7 @@
 namespace cleave {
 namespace {
 
-// A signal handler can reach nothing but statics.
+// A signal handler can access only statics.
 struct Range {
   std::atomic<std::uintptr_t> begin = 0, end = 0;
   std::atomic<bool> cut = false;
@@ -23,13 +23,13 @@ struct Range {
 std::array<Range, 256> ranges;
 const auto page_bytes = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
 
-/// For taking and releasing ranges.
+/// Protects registering and releasing ranges.
 std::mutex& ranges_mutex() {
   static auto* const mutex = new PerProcess<std::mutex>;
   return **mutex;
 }
 
-/// A page whose file has become shorter is replaced by zeros, and its range marked.
+/// Replaces a page beyond the end of its truncated file by zeros, and marks its range.
 bool replace_cut_page(std::uintptr_t address) {
   for (Range& range : ranges) {
     if (address < range.begin.load() || range.end.load() <= address) continue;

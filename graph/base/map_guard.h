@@ -1,6 +1,6 @@
-// A guard of mapped files: where a file was cut short, its map ends the process with SIGBUS when it is read. While a range is guarded,
-// such a page becomes one of zeros, and the guard remembers it. Other faults go to whoever handled them before. The private part of
-// mapped_file.h, and of readers that copy from one.
+// Map guards: protection against truncation of a mapped file, which would end the process with SIGBUS when the map is read. In a guarded
+// range, a missing page is replaced by zeros, and the guard records it. Other faults go to the previous handler. Private to mapped_file.h
+// and to readers that copy from one.
 #pragma once
 
 #include <cstddef>
@@ -8,14 +8,14 @@
 
 namespace cleave {
 
-/// Its number; -1: too many ranges are guarded already.
+/// Guards a range and returns the guard's number; -1: too many ranges are guarded already.
 int guard_map(const void* begin, std::size_t bytes);
-/// Whether a page of it could not be read from the file.
+/// Whether a page of the guarded range could not be read from the file.
 bool found_cut(int guard);
 void release_guard(int guard);
 
-/// Bytes that were read for the last time: where they lie in a guarded map, its whole pages do not stay in this process's memory. They are
-/// read from the file again if somebody looks at them after all.
+/// Hint that `bytes` will not be read again: releases the whole pages of a guarded map that they cover. A later access reads them from the
+/// file again.
 void drop_pages(std::string_view bytes);
 
 }  // namespace cleave

@@ -13,7 +13,7 @@
 namespace cleave {
 namespace {
 
-constexpr std::size_t kReadUpTo = 1 << 20;  ///< where a map costs more than it saves
+constexpr std::size_t kReadUpTo = 1 << 20;  ///< up to this size, mapping costs more than it saves
 
 Error cannot_map(const std::string& path) {
   return {"cannot read `" + path + "`: " + std::strerror(errno), {}, ErrorKind::file};

@@ -1,4 +1,4 @@
-// A file's bytes without reading them: mapped into memory, so that only what is looked at comes from disk. Small files are read whole.
+// MappedFile: a file mapped into memory, so that only accessed pages are read from disk. Small files are read whole.
 #pragma once
 
 #include <cstddef>
@@ -12,14 +12,14 @@
 
 namespace cleave {
 
-/// The bytes of a file, to be looked at for a while. A file may be changed in place meanwhile: then they change too, and `unchanged` says
-/// so afterwards. Where it was cut short, zeros are read. A new file of the same name does no harm. Whoever needs the bytes for longer
-/// copies them.
+/// A temporary view of a file's bytes. If the file is changed in place meanwhile, the bytes change too, and `unchanged` reports it
+/// afterwards; truncated parts read as zeros. Replacing the file by a new one of the same name is harmless. Callers that need the bytes for
+/// longer must copy them.
 class MappedFile {
  public:
   /// Directories, devices, pipes, and files that cannot be read are an Error (file).
   static Result<std::shared_ptr<const MappedFile>> open(const std::string& path);
-  /// The bytes of a file that is open already; the map outlives `file`.
+  /// Maps a file that is already open; the map may outlive `file`.
   static Result<std::shared_ptr<const MappedFile>> open(const RegularFile& file);
   MappedFile(const MappedFile&) = delete;
   MappedFile& operator=(const MappedFile&) = delete;
@@ -29,7 +29,8 @@ class MappedFile {
   /// An Error (file) if the file was written to or cut short since it was opened.
   [[nodiscard]] Status unchanged() const;
 
-  /// What writing to a file changes; the time of its last change counts more than that, also a new file of the same name.
+  /// File attributes that change when the file is written: size and modification time. The status-change time is not used, since it also
+  /// changes when a new file takes the name.
   struct Version {
     std::int64_t size = 0, modified_seconds = 0, modified_nanoseconds = 0;
     bool operator==(const Version&) const = default;
@@ -41,10 +42,10 @@ class MappedFile {
   const char* data_ = nullptr;
   std::size_t size_ = 0;
   std::string path_;
-  int descriptor_ = -1;  ///< of a file that is mapped
+  int descriptor_ = -1;  ///< the mapped file's
   Version version_;
-  int guard_ = -1;    ///< its number among the guarded maps
-  std::string read_;  ///< of small files
+  int guard_ = -1;    ///< number of the map's guard
+  std::string read_;  ///< content of a small file
 };
 
 }  // namespace cleave

@@ -28,7 +28,7 @@ Error cannot_read(const std::string& path, const std::string& why) {
   return {"cannot read `" + path + "`: " + why, {}, ErrorKind::file};
 }
 
-/// File systems whose files the kernel makes up when they are read (statfs(2)).
+/// Magic numbers of file systems whose files the kernel generates when read (statfs(2)).
 bool made_up(const struct statfs& system) {
   constexpr std::uint32_t kMagic[] = {
       0x00009fa0,  // proc
@@ -70,7 +70,7 @@ std::string link_of(int descriptor) {
   return "/proc/self/fd/" + std::to_string(descriptor);
 }
 
-/// The path of an open file without links; empty where the system does not say.
+/// The path of an open file with links resolved; empty if the system does not provide it.
 std::string real_path(int descriptor) {
   char text[PATH_MAX];
   const ssize_t length = ::readlink(link_of(descriptor).c_str(), text, sizeof text);
@@ -82,7 +82,7 @@ std::string folder_of(const fs::path& file) {
   return file.has_parent_path() ? file.parent_path().string() : ".";
 }
 
-/// The roots of a file's name, kept by the name itself.
+/// Deleter of a file name that also stores its roots.
 struct StatedName {
   std::shared_ptr<const FileRoots> roots;
   void operator()(const std::string* name) const { delete name; }
@@ -106,7 +106,7 @@ Result<RegularFile> RegularFile::open(const std::string& path, const std::functi
   if (made_up(system)) return cannot_read(path, "it is no file on disk");
   const std::string real = real_path(found.number());
   if (allowed && !allowed(real)) return cannot_read(path, "it lies outside of the model's folder");
-  // Without /proc the path is opened once more, and compared.
+  // Without /proc, opens the path again and compares the files.
   const std::string again = real.empty() ? path : link_of(found.number());
   RegularFile file(::open(again.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY), path);
   if (file.descriptor_ < 0 || ::fstat(file.descriptor_, &opened) != 0) return cannot_read(path, std::strerror(errno));

@@ -8,7 +8,7 @@
 namespace cleave {
 namespace {
 
-constexpr int kSmallestExponent = -4, kLargestExponent = 15;  ///< decimal exponents beyond which they are written
+constexpr int kSmallestExponent = -4, kLargestExponent = 15;  ///< decimal exponents beyond which scientific notation is used
 constexpr std::size_t kLongestNumber = 400;                   ///< the largest double has 309 digits
 
 /// Puts the decimal point into `digits` (d.ddd times ten to the `exponent`).
@@ -44,7 +44,7 @@ std::string with_precision(double number, std::chars_format format, int precisio
   return {buffer.data(), std::to_chars(buffer.data(), buffer.data() + buffer.size(), number, format, precision).ptr};
 }
 
-/// Of digits whose number no type can hold: whether it is nearer to zero than one.
+/// For text out of the type's range: whether its magnitude is below one (underflow) rather than above (overflow).
 bool is_tiny(std::string_view text) {
   const std::size_t e = std::min(text.find_first_of("eE"), text.size());
   const std::string_view mantissa = text.substr(0, e);

@@ -19,7 +19,7 @@
 namespace cleave {
 namespace {
 
-constexpr mode_t kFreshMode = 0666;  ///< less the process's mask
+constexpr mode_t kFreshMode = 0666;  ///< before the process's umask is applied
 constexpr mode_t kAnybodyWrites = 0222;
 constexpr int kMostLinks = 40, kMostNames = 1000;
 
@@ -27,12 +27,12 @@ Error write_error(const std::string& path, int code) {
   return {"cannot write `" + path + "`: " + std::strerror(code), {}, ErrorKind::file};
 }
 
-/// With the slash behind it; empty: the folder that we are in.
+/// The folder of a path, with its trailing slash; empty: the working directory.
 std::string folder_of(const std::string& path) {
   return path.substr(0, path.rfind('/') + 1);
 }
 
-/// The number in `/proc/self/fd/1` and `/dev/fd/1`.
+/// The descriptor number in `/proc/self/fd/1` and `/dev/fd/1`.
 std::optional<int> own_descriptor(const std::string& path) {
   for (const std::string_view folder : {"/proc/self/fd/", "/dev/fd/"}) {
     if (!path.starts_with(folder)) continue;
@@ -43,17 +43,17 @@ std::optional<int> own_descriptor(const std::string& path) {
   return std::nullopt;
 }
 
-/// Where a file of this name really lies.
+/// The resolved target of a file name.
 struct Place {
   std::string path;
-  std::optional<int> descriptor;     ///< it is open already, as this
-  std::optional<struct stat> found;  ///< what is there
+  std::optional<int> descriptor;     ///< the descriptor, if the path names an open one
+  std::optional<struct stat> found;  ///< status of an existing file
   int failure = 0;                   ///< errno
 
   [[nodiscard]] bool direct() const { return descriptor || (found && !S_ISREG(found->st_mode)); }
 };
 
-/// Follows links to the end, also to an end that is not there.
+/// Follows links to their target, which need not exist.
 Place find_place(std::string path) {
   std::array<char, PATH_MAX> link;
   for (int links = 0; links < kMostLinks; ++links) {
@@ -74,7 +74,7 @@ Place find_place(std::string path) {
   return {std::move(path), std::nullopt, std::nullopt, ELOOP};
 }
 
-/// errno of why it cannot be written to, or 0.
+/// errno if the target cannot be written to, or 0.
 int refusal(const Place& place) {
   if (place.failure != 0) return place.failure;
   if (place.descriptor) {
@@ -85,7 +85,7 @@ int refusal(const Place& place) {
   if (place.path.back() == '/') return EISDIR;
   if (!place.found) return 0;
   if (S_ISDIR(place.found->st_mode)) return EISDIR;
-  // The administrator may write to anything, but what has no such mode at all is meant to stay.
+  // root may write to any file, but a file without any write permission must not be replaced.
   if (S_ISREG(place.found->st_mode) && (place.found->st_mode & kAnybodyWrites) == 0) return EACCES;
   return ::access(place.path.c_str(), W_OK) == 0 ? 0 : errno;
 }
@@ -94,20 +94,20 @@ std::string descriptor_path(int descriptor) {
   return "/proc/self/fd/" + std::to_string(descriptor);
 }
 
-/// A file without a name in `folder`, or -1 where there is no such thing.
+/// Opens a nameless file in `folder`; -1 if the file system does not support that.
 int open_nameless(const std::string& folder) {
   const int descriptor = ::open(folder.empty() ? "." : folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, kFreshMode);
   if (descriptor < 0 || ::access(descriptor_path(descriptor).c_str(), F_OK) == 0) return descriptor;
-  ::close(descriptor);  // nor could it be given one later
+  ::close(descriptor);  // it could not be given a name later
   return -1;
 }
 
 }  // namespace
 
 struct OutputFile::State {
-  std::string shown;  ///< as the user calls it
+  std::string shown;  ///< the path as the user gave it
   Place place;
-  UnfinishedFile temporary;  ///< the name that it has meanwhile, if any
+  UnfinishedFile temporary;  ///< its temporary name, if any
   int descriptor = -1;
 
   ~State() {
@@ -116,7 +116,7 @@ struct OutputFile::State {
 
   [[nodiscard]] Error error(int code) const { return write_error(shown, code); }
 
-  /// Gives `make` names in the folder until one is free; false with errno otherwise.
+  /// Calls `make` with names in the folder until one is free; false with errno if it fails otherwise.
   template <class F>
   bool find_name(F&& make) {
     static std::atomic<unsigned> next = 0;
@@ -143,13 +143,13 @@ struct OutputFile::State {
     return opened;
   }
 
-  /// What is replaced passes on what it is, as far as we may say so: first the owner, as that takes bits away from the mode.
+  /// Copies owner and mode of the replaced file as far as permitted. The owner comes first, since changing it clears mode bits.
   void take_over_mode() const {
     if (place.direct() || !place.found) return;
     const struct stat& found = *place.found;
     const bool owned = ::fchown(descriptor, found.st_uid, found.st_gid) == 0 || ::fchown(descriptor, -1, found.st_gid) == 0;
     const bool same_mode = ::fchmod(descriptor, found.st_mode & 07777) == 0;
-    (void)(owned && same_mode);  // file systems without owners and modes take files all the same
+    (void)(owned && same_mode);  // failure is ignored: some file systems have no owners and modes
   }
 
   /// errno, or 0.
@@ -158,7 +158,7 @@ struct OutputFile::State {
       const std::string source = descriptor_path(descriptor);
       const auto link = [&](const char* name) { return ::linkat(AT_FDCWD, source.c_str(), AT_FDCWD, name, AT_SYMLINK_FOLLOW) == 0; };
       if (!place.found && link(place.path.c_str())) return close();
-      if (!find_name(link)) return errno;  // a name that is taken can only be given to something that has one
+      if (!find_name(link)) return errno;  // only a file that has a name can replace another one
     }
     if (const int failure = close(); failure != 0 || place.direct()) return failure;
     if (::rename(temporary.path().c_str(), place.path.c_str()) != 0) return errno;

@@ -1,5 +1,5 @@
-// OutputFile: a file that is being written. Nothing of it is seen at its path before it is whole, and what is not finished leaves nothing
-// behind: not after an error, and, where the file system has files without a name, not even when the process is killed.
+// OutputFile: an atomically written file. It appears at its path only when complete. An unfinished file leaves nothing behind after an
+// error or, if the file system supports nameless files (O_TMPFILE), after the process is killed.
 #pragma once
 
 #include <memory>
@@ -12,23 +12,23 @@ namespace cleave {
 
 class OutputFile {
  public:
-  /// How a file that is not finished lies in its folder: without a name, or, where the file system cannot do that, under a short one.
+  /// Whether an unfinished file has a name in its folder: none, or a short temporary one if the file system lacks nameless files.
   enum class Unfinished : std::uint8_t { nameless, named };
 
-  /// Links are followed, also one whose target is yet to be made. What is replaced passes on its owner and its mode; a file that nobody
-  /// may write to is an Error. Devices, pipes, `/dev/stdout` and the like are written to directly.
+  /// Links are followed, also to a target that does not exist yet. A replaced file's owner and mode are kept; a read-only file is an Error.
+  /// Devices, pipes, `/dev/stdout` and the like are written to directly.
   static Result<OutputFile> create(const std::string& path, Unfinished unfinished = Unfinished::nameless);
   OutputFile(OutputFile&&) noexcept;
   OutputFile& operator=(OutputFile&&) noexcept;
-  /// What was not committed was never there.
+  /// Discards a file that was not committed.
   ~OutputFile();
 
   Status write(std::string_view bytes);
-  /// Puts the file in its place, whole. Nothing may be written afterwards.
+  /// Moves the complete file to its path. Nothing may be written afterwards.
   Status commit();
-  /// The same, unless a file has come to lie there meanwhile: that one stays, false is the answer, and this one was never there.
+  /// The same if the path is still free; if a file has appeared there meanwhile, keeps that one, discards this one and returns false.
   Result<bool> commit_if_first();
-  /// Where a child process writes what belongs into the file.
+  /// The descriptor through which a child process may write to the file.
   [[nodiscard]] int descriptor() const;
 
  private:
@@ -37,7 +37,7 @@ class OutputFile {
   std::unique_ptr<State> state_;
 };
 
-/// Whether a file could be made or replaced at `path`, or why not: to be asked before work that takes long. Leaves nothing there.
+/// Checks, before long work, that a file can be created or replaced at `path`; the Error gives the reason. Leaves nothing there.
 Status check_writable(const std::string& path);
 
 /// Removes the files that have a name and are not finished. For the handler of a signal that ends the process, and safe there.

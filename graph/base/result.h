@@ -4,7 +4,7 @@
 //   if (!x) return std::fputs(to_text(x.error()).c_str(), stderr), 1;
 //   use(*x);
 //
-// Looking at the value of a failed Result is a bug of the caller's and ends the program, as a failed assert does.
+// Accessing the value of a failed Result is a bug in the caller and aborts, as a failed assert does.
 #pragma once
 
 #include <optional>

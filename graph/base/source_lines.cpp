@@ -8,8 +8,8 @@
 namespace cleave {
 namespace {
 
-constexpr std::size_t kWidest = 240;  ///< bytes of a line that are shown
-constexpr std::size_t kContext = 80;  ///< of them before the mark, where the line is cut
+constexpr std::size_t kWidest = 240;  ///< largest number of bytes of a line that are shown
+constexpr std::size_t kContext = 80;  ///< bytes shown before the mark if the line is cut
 
 std::vector<std::string> read_lines(const std::string& name, const FileRoots* roots) {
   const Result<RegularFile> file = roots ? roots->open(name) : RegularFile::open(name);

@@ -1,5 +1,5 @@
-// Lines of the user's files, for showing them under a diagnostic. Each file is read once; one that cannot be read has no lines, and so has
-// one that a model names and that may not be shown (named_file.h).
+// SourceLines: lines of the user's files, for display under a diagnostic. Each file is read once. An unreadable file has no lines, nor has
+// a file named by a model that must not be shown (named_file.h).
 #pragma once
 
 #include <map>
@@ -28,7 +28,7 @@ class SourceLines {
   std::multimap<std::string, Read, std::less<>> files_;  ///< by name
 };
 
-/// A piece of a source line as a terminal may show it, and where the marked bytes lie in it, in characters.
+/// A piece of a source line for display in a terminal, and the position of the marked bytes in it, in characters.
 struct Excerpt {
   std::string text;
   std::size_t begin = 0;

@@ -1,5 +1,5 @@
-// Where something stands in the user's program: a file position plus the chain of scopes and function calls
-// through which it was reached, innermost first. Everything in a Graph carries one.
+// SourceLocation: a position in the user's program, plus the chain of scopes and function calls that led to it, innermost first. Everything
+// in a Graph has one.
 #pragma once
 
 #include <memory>
@@ -14,8 +14,8 @@ namespace cleave {
 
 struct SourceFrame;
 
-/// The caller's place in the C++ program, caught by a defaulted argument: `void f(Here here = Here::now())`. Points to a literal; free to
-/// copy. (std::source_location where the compiler has it; clang 14 does not, but has the built-ins behind it.)
+/// The caller's position in the C++ program, captured by a default argument: `void f(Here here = Here::now())`. Points to a literal; free
+/// to copy. (std::source_location where the compiler has it; clang 14 does not, but has the built-ins behind it.)
 struct Here {
   const char* file = "";
   int line = 0;

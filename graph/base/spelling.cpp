@@ -1,4 +1,4 @@
-// The nearest name to a misspelt one, by edit distance with transpositions of neighbours.
+// nearest_name: finds the nearest name to a misspelled one, by edit distance with transpositions of neighbors.
 #include "graph/base/spelling.h"
 
 #include <algorithm>
@@ -7,7 +7,7 @@
 namespace cleave {
 namespace {
 
-/// Words beyond this length are no misspelt names, and comparing them would take long.
+/// Longer words are not compared: they are unlikely to be misspelled names, and comparison would be slow.
 constexpr std::size_t kLongest = 128;
 constexpr std::size_t kMostListed = 6;
 constexpr std::size_t kShort = 3;

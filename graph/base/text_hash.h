@@ -1,4 +1,4 @@
-// TextHash: a short name for a list of texts (FNV-1a, 64 bits), equal on all machines and in all versions. No secret.
+// TextHash: a short name for a list of texts (FNV-1a, 64 bits), equal on all machines and in all versions. Not cryptographic.
 #pragma once
 
 #include <cstdint>

@@ -12,7 +12,7 @@ Result<Thread> Thread::start(std::function<void()> work) {
   try {
     Thread started;
     started.thread_ = std::thread([work = std::move(work)] {
-      const StandardFloats standard;  // not the environment of the thread that starts this one
+      const StandardFloats standard;  // replaces the environment inherited from the starting thread
       work();
     });
     return started;

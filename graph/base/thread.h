@@ -1,5 +1,5 @@
-// Thread: the one way to start a thread. Where the system gives none, that is an Error like any other shortage of the machine; the threads
-// of the standard library would throw.
+// Thread: the only way in which the engine starts a thread. If the system cannot create one, it returns an Error (machine), where
+// std::thread would throw.
 #pragma once
 
 #include <functional>
@@ -9,10 +9,10 @@
 
 namespace cleave {
 
-/// A thread under way, or none. Its end is waited for by whoever destroys it.
+/// A running thread, or none. The destructor waits for its end.
 class Thread {
  public:
-  /// Does `work`, which must not throw, on a thread of its own. An Error (machine) where the system gives none.
+  /// Runs `work`, which must not throw, on a new thread. An Error (machine) if the system cannot create one.
   static Result<Thread> start(std::function<void()> work);
 
   Thread() = default;
@@ -24,11 +24,11 @@ class Thread {
   }
   ~Thread() { join(); }
 
-  /// Lets it go: nobody waits for its end any more.
+  /// Detaches the thread: its end is not waited for.
   void detach() {
     if (thread_.joinable()) thread_.detach();
   }
-  /// Waits for its end, if there is one to wait for.
+  /// Waits for the thread's end, if there is one.
   void join() {
     if (thread_.joinable()) thread_.join();
   }

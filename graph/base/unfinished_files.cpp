@@ -21,7 +21,7 @@ struct Slot {
   std::array<char, PATH_MAX> path;
 };
 
-/// The handler of a signal is given no argument: this has to be known to the whole process.
+/// A signal handler gets no argument, so the table must be static.
 std::array<Slot, 16> unfinished;
 
 std::ptrdiff_t take_slot(const std::string& path) {

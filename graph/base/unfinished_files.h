@@ -1,5 +1,5 @@
-// The files that have a name and are not finished, so that the handler of a signal can remove them (remove_unfinished_files in
-// output_file.h). A table of fixed size that needs neither memory nor locks; what finds no room in it is removed by everything but signals.
+// Table of unfinished files that have a name, so that a signal handler can remove them (remove_unfinished_files in output_file.h). Its
+// fixed size needs neither allocation nor locks; a file that does not fit is removed in every case except by a signal.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,7 @@
 
 namespace cleave {
 
-/// A name in the table. Removes the file when it goes, unless it was forgotten before.
+/// An entry of the table. The destructor removes the file, unless `forget` was called.
 class UnfinishedFile {
  public:
   UnfinishedFile() = default;
@@ -17,12 +17,12 @@ class UnfinishedFile {
   ~UnfinishedFile();
 
   [[nodiscard]] const std::string& path() const { return path_; }
-  /// The file is finished, or was never made.
+  /// Drops the entry: the file is finished, or was never created.
   void forget() noexcept;
 
  private:
   std::string path_;
-  std::ptrdiff_t slot_ = -1;  ///< in the table
+  std::ptrdiff_t slot_ = -1;  ///< index in the table
 };
 
 }  // namespace cleave

@@ -1,4 +1,4 @@
-// Units: bytes and seconds as people read and write them.
+// Units: formats and parses quantities in bytes and seconds.
 #pragma once
 
 #include <optional>
@@ -12,14 +12,14 @@ namespace cleave {
 /// "1.2 us", "0.41 s".
 [[nodiscard]] std::string format_seconds(double seconds);
 
-/// A number and what stands behind it, blanks aside: `{64, "KiB"}`. Nothing if the text does not begin with a number.
+/// A number and the text behind it, without blanks: `{64, "KiB"}`. Nothing if the text does not begin with a number.
 struct NumberWithUnit {
   double number = 0;
-  std::string_view digits, unit;  ///< as written
+  std::string_view digits, unit;  ///< as spelled in the text
 };
 std::optional<NumberWithUnit> split_unit(std::string_view text);
 
-/// The bytes of one `unit` (`kB`, `KiB`, `GB`, ...); of none: 1. The one list, for models and machine files.
+/// The bytes of one `unit` (`kB`, `KiB`, `GB`, ...); no unit: 1. Models and machine files share this list.
 std::optional<double> byte_unit(std::string_view unit);
 /// For a unit that does not exist: "; did you mean `KiB`?", or the list of those that do.
 std::string suggest_byte_unit(std::string_view unit);

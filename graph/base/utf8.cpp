@@ -1,4 +1,4 @@
-// A character is decided by its first byte and the range of its second; all further bytes are 80..BF.
+// A character's first byte determines its length and the range of its second byte; all further bytes are 80..BF.
 #include "graph/base/utf8.h"
 
 #include <algorithm>
@@ -8,8 +8,8 @@ namespace {
 
 /// A row of table 3-7 of the Unicode standard.
 struct Row {
-  unsigned char first, last;      ///< of the first byte
-  unsigned char lowest, highest;  ///< of the second
+  unsigned char first, last;      ///< range of the first byte
+  unsigned char lowest, highest;  ///< range of the second byte
   unsigned char length;
 };
 constexpr Row kRows[] = {{0xc2, 0xdf, 0x80, 0xbf, 2}, {0xe0, 0xe0, 0xa0, 0xbf, 3}, {0xe1, 0xec, 0x80, 0xbf, 3},

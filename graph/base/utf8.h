@@ -8,10 +8,10 @@
 
 namespace cleave {
 
-/// A well-formed character, or the longest beginning of one that is broken off (at least a byte): what one U+FFFD stands for.
+/// A well-formed character, or the longest truncated beginning of one (at least a byte), which one U+FFFD replaces.
 struct Utf8Piece {
   std::size_t length = 0;  ///< bytes; 0 at the end of the text only
-  char32_t character = 0;  ///< where well-formed
+  char32_t character = 0;  ///< valid if well_formed
   bool well_formed = false;
 };
 [[nodiscard]] Utf8Piece utf8_piece(std::string_view text, std::size_t at);
@@ -22,10 +22,11 @@ struct Utf8Piece {
   return first_ill_formed(text) == text.size();
 }
 
-/// Characters that a terminal obeys instead of showing them: C0, DEL and C1 controls, and those that turn the direction of writing.
+/// Characters that control a terminal: C0, DEL and C1 controls, and those that change the writing direction.
 [[nodiscard]] bool is_control_character(char32_t character);
 
-/// For people: bytes that are no UTF-8 and control characters as `\x1b`, one for each byte. Line breaks and tabs stay, but for `one_line`.
+/// For people: bytes that are no UTF-8 and control characters as `\x1b`, one for each byte. Line breaks and tabs stay, except in the
+/// `one_line` form.
 [[nodiscard]] std::string escape_controls(std::string_view text);
 [[nodiscard]] std::string escape_controls_one_line(std::string_view text);
 

@@ -1,6 +1,6 @@
-// Functions of arrays that are traced into the operations that they are made of: these fuse, and each runs where it is cheapest. Names and
-// meaning are those of the Python array API or of NumPy. Errors are told at the call: `shape` (no such axis, extents that do not fit),
-// `value` (a number out of range), `type` (an element type that it does not take).
+// Composite array functions: each is traced into operations, which fuse and are placed separately. Names and semantics are those of the
+// Python array API or of NumPy. Errors are reported at the call: `shape` (no such axis, extents that do not fit), `value` (a number out of
+// range), `type` (an element type that it does not take).
 #pragma once
 
 #include "graph/ops/ops.h"
@@ -13,22 +13,23 @@ namespace cleave {
 Tensor tril(const Tensor& x, std::int64_t k = 0, Here here = Here::now());
 Tensor triu(const Tensor& x, std::int64_t k = 0, Here here = Here::now());
 Tensor diagonal(const Tensor& x, std::int64_t offset = 0, Here here = Here::now());  ///< [.., n, m] -> [.., length]
-/// Their sum. In models it is called `trace`, which in C++ traces a program.
+/// The sum of the diagonal. In models it is called `trace`, a name that C++ uses for tracing a program.
 Tensor matrix_trace(const Tensor& x, std::int64_t offset = 0, Here here = Here::now());
 
 // --- places
 // -------------------------------------------------------------------------------------------------------------------------------
-/// Moved by so many places along each axis, round about: `roll(x, {1}, 0)` puts the last row first. No axes: over all elements in order.
+/// Elements shifted cyclically along each axis by the given numbers of positions: `roll(x, {1}, 0)` puts the last row first. No axes: over
+/// all elements in order.
 Tensor roll(const Tensor& x, std::vector<std::int64_t> shift, Axes axis = {}, Here here = Here::now());
-/// The axis `source` in the place `destination`, the others in their order: `moveaxis(x, 0, -1)`.
+/// Moves axis `source` to position `destination`; the others keep their order: `moveaxis(x, 0, -1)`.
 Tensor moveaxis(const Tensor& x, std::vector<std::int64_t> source, std::vector<std::int64_t> destination, Here here = Here::now());
-/// The parts along an axis, which they lack: as many as its extent. `split`: `sections` equal ones, which keep it.
+/// `unstack`: the parts along an axis, without that axis. `split`: `sections` equal parts, which keep the axis.
 std::vector<Tensor> unstack(const Tensor& x, int axis = 0, Here here = Here::now());
 std::vector<Tensor> split(const Tensor& x, std::int64_t sections, int axis = 0, Here here = Here::now());
 struct MeshgridOptions {
   bool matrix_indexing = false;  ///< the first vector along the first axis ("ij"), not along the second ("xy")
 };
-/// Vectors as tensors over all their combinations.
+/// Coordinate tensors over all combinations of the vectors' elements.
 std::vector<Tensor> meshgrid(const std::vector<Tensor>& vectors, const MeshgridOptions& options = {}, Here here = Here::now());
 
 // --- new Tensors
@@ -37,16 +38,16 @@ Tensor zeros_like(const Tensor& x, std::optional<DType> dtype = {}, Here here = 
 Tensor ones_like(const Tensor& x, std::optional<DType> dtype = {}, Here here = Here::now());
 Tensor full_like(const Tensor& x, Number value, std::optional<DType> dtype = {}, Here here = Here::now());
 struct LinspaceOptions {
-  bool endpoint = true;  ///< `stop` is the last number; else the first one that is left out
+  bool endpoint = true;  ///< `stop` is the last number; else it is excluded
   DType dtype = DType::f32;
 };
-/// So many numbers from start to stop, equally far apart: `linspace(0, 1, 5)`.
+/// Evenly spaced numbers from start to stop: `linspace(0, 1, 5)`.
 Tensor linspace(double start, double stop, std::int64_t num, const LinspaceOptions& options = {}, Here here = Here::now());
 
 // --- sums and products
 // --------------------------------------------------------------------------------------------------------------------
 struct DiffOptions {
-  std::int64_t n = 1;  ///< how many times
+  std::int64_t n = 1;  ///< number of repetitions
   int axis = -1;
 };
 Tensor diff(const Tensor& x, const DiffOptions& options = {}, Here here = Here::now());  ///< each element less the one before it
@@ -61,14 +62,15 @@ Tensor tensordot(const Tensor& a, const Tensor& b, std::int64_t axes = 2, Here h
 /// The same over these axes of a and those of b, pair by pair.
 Tensor tensordot(const Tensor& a, const Tensor& b, std::vector<std::int64_t> a_axes, std::vector<std::int64_t> b_axes,
                  Here here = Here::now());
-Tensor cross(const Tensor& a, const Tensor& b, int axis = -1, Here here = Here::now());  ///< of vectors of 3 elements along the axis
+Tensor cross(const Tensor& a, const Tensor& b, int axis = -1,
+             Here here = Here::now());  ///< cross product of 3-element vectors along the axis
 struct VectorNormOptions {
   Axes axis = {};
   bool keepdims = false;
   double ord = 2;  ///< 1, 2, infinity or another power; 0 counts what is not zero
 };
 Tensor vector_norm(const Tensor& x, const VectorNormOptions& options = {}, Here here = Here::now());
-/// Of matrices in the last two axes: "fro", "nuc", "1", "-1", "2", "-2", "inf", "-inf".
+/// Norms of matrices in the last two axes: "fro", "nuc", "1", "-1", "2", "-2", "inf", "-inf".
 Tensor matrix_norm(const Tensor& x, std::string ord = "fro", bool keepdims = false, Here here = Here::now());
 
 }  // namespace cleave

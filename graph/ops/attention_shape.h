@@ -1,5 +1,5 @@
-// AttentionShape: how the operands of `attention` lie, read once from their types. The op's rules, its meaning and its kernels ask here;
-// knows no device.
+// AttentionShape: shapes and strides of the operands of `attention`, derived from their types, for the op's rules, its reference
+// implementation and its kernels. Knows no device.
 #pragma once
 
 #include "graph/ops/rules.h"
@@ -8,7 +8,7 @@
 namespace cleave::ops {
 
 /// Batches of heads: `heads` of queries [queries, depth], `key_heads` of keys [keys, depth] and of values [keys, width]. Head h of the
-/// queries meets head h / group() of the keys. Strides are in elements, over `batch`.
+/// queries uses head h / group() of the keys. Strides are in elements, over `batch`.
 struct AttentionShape {
   Shape batch;
   Strides query_batch, key_batch, value_batch;
@@ -25,10 +25,10 @@ struct AttentionShape {
   }
 };
 
-/// Of operands that the type rule has accepted.
+/// Requires operands that the type rule has accepted.
 AttentionShape attention_shape(Types inputs, const Attributes& attributes);
 
-/// Where batch number `index` (row-major) of an operand begins.
+/// Offset of batch number `index` (row-major) in an operand.
 std::int64_t batch_offset(const Shape& batch, const Strides& strides, std::int64_t index);
 
 }  // namespace cleave::ops

@@ -1,4 +1,4 @@
-// What the functions of the tracing API share: recording a call, and options as attributes. Internal to the sources beside ops.cpp.
+// Helpers of the tracing API's functions: record a call, convert options to attributes. Internal to the .cpp files of graph/ops.
 #pragma once
 
 #include <optional>
@@ -10,17 +10,17 @@
 
 namespace cleave::ops {
 
-/// Records `op`, which bears the name of the function that the user called at `here`.
+/// Records `op`, which has the name of the function that the user called at `here`.
 template <class Inputs = std::initializer_list<Tensor>>
 Tensor call(std::string_view op, const Inputs& inputs, Attributes attributes, const Here& here) {
   return detail::call(op, inputs, std::move(attributes), here.of(op));
 }
 
-/// The results of a function that gives two; void handles where nothing is traced.
+/// The results of a function with two results; void handles outside a trace.
 template <class T>
 T call_two(std::string_view op, std::span<const Tensor> inputs, Attributes attributes, const Here& here) {
   std::vector<Tensor> results = detail::apply(op, inputs, std::move(attributes), here.of(op));
-  results.resize(2, results.empty() ? Tensor() : results.front());  // after a mistake there is one, void
+  results.resize(2, results.empty() ? Tensor() : results.front());  // after a mistake there is one void handle
   return {results[0], results[1]};
 }
 

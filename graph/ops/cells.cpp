@@ -1,4 +1,5 @@
-// The steps of recurrent networks behind their matrix products: from gates to the next state. Gates lie side by side in the last axis.
+// lstm_cell and gru_cell: the element-wise part of a recurrent step, from gates to the next state. The gates are concatenated along the
+// last axis.
 #include <array>
 #include <cmath>
 

@@ -1,4 +1,4 @@
-// One element to another type, defined for every value: as `astype` does it.
+// Conversion of one element to another type, defined for every value, as `astype` specifies it.
 #pragma once
 
 #include <limits>
@@ -8,8 +8,8 @@
 
 namespace cleave::ops {
 
-/// To bool: not zero (NaN is true). Float to integer: towards zero, the nearest end where it does not fit, NaN gives 0. Integer to a
-/// smaller one: wraps. To a smaller float: rounds to nearest even.
+/// To bool: not zero (NaN is true). Float to integer: truncates; saturates if out of range; NaN gives 0. Integer to a smaller one: wraps.
+/// To a smaller float: rounds to nearest even.
 template <class R, class S>
 R convert(S element) {
   if constexpr (std::is_same_v<S, Half> || std::is_same_v<S, BFloat16>) {

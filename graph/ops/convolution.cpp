@@ -1,4 +1,5 @@
-// conv: convolution as neural networks have it (no kernel is flipped), over 1 to 3 spatial axes, with ONNX's layouts and attributes.
+// conv: convolution as in neural networks (a cross-correlation: the kernel is not flipped), over 1 to 3 spatial axes, with ONNX's layouts
+// and attributes.
 #include "graph/ops/convolution.h"
 
 #include <vector>

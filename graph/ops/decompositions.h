@@ -1,5 +1,4 @@
-// What the meanings of linear algebra are made of: textbook algorithms on one matrix of doubles, short and obvious, no library. Kernels are
-// compared with them.
+// Reference algorithms of linear algebra: textbook algorithms on one matrix of doubles, without a library. Kernels are compared with them.
 #pragma once
 
 #include <cstdint>
@@ -23,10 +22,11 @@ Matrix transposed(const Matrix& a);
 struct Determinant {
   double sign = 1, logarithm = 0;
 };
-/// Elimination with the largest pivot of each column; makes of `right` the solutions. Of a singular matrix sign 0, and `right` is lost.
+/// Elimination with the largest pivot of each column; replaces `right` by the solutions. For a singular matrix the sign is 0 and `right` is
+/// undefined.
 Determinant eliminate(Matrix a, Matrix& right);
 
-/// L with a = L L^T, or nothing where a is not positive definite.
+/// L with a = L L^T, or nothing if a is not positive definite.
 std::optional<Matrix> cholesky(const Matrix& a);
 
 /// Orthonormal columns and an upper triangle without negative numbers on its diagonal, by Householder's reflections.
@@ -35,7 +35,8 @@ struct QR {
 };
 QR qr(const Matrix& a);
 
-/// Of a symmetric matrix, smallest value first, by Jacobi's rotations; column i belongs to value i, with signs as `settle_signs` has them.
+/// Eigenvalues and eigenvectors of a symmetric matrix, smallest value first, by Jacobi rotations; column i belongs to value i, with signs
+/// as `settle_signs` has them.
 struct Eigen {
   std::vector<double> values;
   Matrix vectors;
@@ -50,7 +51,7 @@ struct SVD {
 };
 SVD svd(const Matrix& a);
 
-/// Whether column `j` must change its sign: of each, the first component that is at least half as large as the largest is to be positive.
+/// Whether the sign of column `j` must be flipped, so that its first component of at least half the largest magnitude is positive.
 template <class At>
 bool wrong_sign(std::int64_t rows, const At& at) {
   double largest = 0;

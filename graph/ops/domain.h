@@ -1,4 +1,5 @@
-// Domain: which element types an op computes on. Stated once, in the op's record; its type rule, its meaning and its kernels ask here.
+// Domain: the element types that an op accepts. It is stated once, in the op's record; type rule, reference implementation and kernels
+// query it here.
 #pragma once
 
 #include "graph/array/tensor_type.h"
@@ -21,7 +22,8 @@ enum class Domain : std::uint8_t { numeric, floating, any, boolean, bits, intege
   return false;
 }
 
-/// `f(T{})` with the native type of `type`, which the type rule has found to be in the domain; there is no code for others.
+/// Calls `f(T{})` with the native type of `type`, which must be in the domain (the type rule checks it); no code is generated for other
+/// types.
 template <Domain domain, class F>
 void dispatch_in(DType type, F&& f) {
   dispatch(type, [&](auto zero) {

@@ -1,4 +1,4 @@
-// Ops that reach outside: print, write_npy and calls of the user's host functions.
+// Ops with effects: print, write_npy and calls of the user's host functions.
 #include <algorithm>
 #include <chrono>
 

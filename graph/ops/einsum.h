@@ -1,4 +1,4 @@
-// Sums of products in the notation of Einstein, traced into matrix products, sums and arithmetic.
+// einsum: sums of products in Einstein notation, traced into matrix products, sums and arithmetic.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// EinsumEquation: the equation of an einsum, read and fitted to its operands' types. Knows nothing of how it is computed.
+// EinsumEquation: the equation of an einsum, parsed and checked against its operands' types. Knows nothing of its evaluation.
 #pragma once
 
 #include <map>

@@ -1,4 +1,4 @@
-// Functions of the tracing API beside those of ops.h: more mathematics element by element, shifts of bits, and random integers.
+// Further functions of the tracing API (see ops.h): element-wise mathematics, bit shifts and random integers.
 #pragma once
 
 #include "graph/ops/ops.h"
@@ -13,13 +13,13 @@ Tensor atanh(const Tensor& x, Here here = Here::now());                       //
 Tensor hypot(const Tensor& a, const Tensor& b, Here here = Here::now());      ///< sqrt(a * a + b * b), without overflow
 Tensor logaddexp(const Tensor& a, const Tensor& b, Here here = Here::now());  ///< log(exp(a) + exp(b)), without overflow
 Tensor copysign(const Tensor& a, const Tensor& b, Here here = Here::now());   ///< magnitude of `a`, sign of `b`
-/// Whether x is negative, -0.0 and NaN with a sign among it: bool. Any numeric type.
+/// Whether the sign bit of x is set (also for -0.0 and NaN): bool. Any numeric type.
 Tensor signbit(const Tensor& x, Here here = Here::now());
 
 // --- shifts of integers: by less than 0, or by as many bits as there are or more, all bits leave -------------------------------------
-/// 0 where all bits leave. Error `type`: not integers.
+/// 0 if all bits are shifted out. Error `type`: not integers.
 Tensor bitwise_left_shift(const Tensor& a, const Tensor& b, Here here = Here::now());
-/// Rounds down: copies of the sign follow. 0 or -1 where all bits leave.
+/// Arithmetic shift, which rounds down: the sign bit is repeated. 0 or -1 if all bits are shifted out.
 Tensor bitwise_right_shift(const Tensor& a, const Tensor& b, Here here = Here::now());
 Tensor operator<<(const Term& a, const Term& b);  ///< bitwise_left_shift: `x << 3`
 Tensor operator>>(const Term& a, const Term& b);  ///< bitwise_right_shift
@@ -28,11 +28,11 @@ Tensor operator>>(const Term& a, const Term& b);  ///< bitwise_right_shift
 /// `random_integers({4}, 1, 7, {.seed = 7, .step = i})`
 struct RandomIntegersOptions {
   std::int64_t seed = 0;
-  std::optional<Tensor> step = {};  ///< an integer scalar, as a loop counter: each gives other numbers
+  std::optional<Tensor> step = {};  ///< an integer scalar such as a loop counter; each value gives different numbers
   DType dtype = DType::i32;
 };
-/// Whole numbers from low to below high, each as likely as another: `random_integers({4}, 1, 7)` throws four dice. Error `value`: no such
-/// number, or one that the element type does not hold.
+/// Uniformly distributed integers from low to below high: `random_integers({4}, 1, 7)` throws four dice. Error `value`: the range is empty
+/// or does not fit the element type.
 Tensor random_integers(Shape shape, std::int64_t low, std::int64_t high, const RandomIntegersOptions& options = {},
                        Here here = Here::now());
 

@@ -1,4 +1,4 @@
-// One OpDef from one scalar type (scalars.h): type rule, cost and meaning of an element-wise op.
+// Builds the OpDef of an element-wise op from its scalar type (scalars.h): type rule, cost and reference implementation.
 #pragma once
 
 #include "graph/ops/forms.h"
@@ -15,7 +15,7 @@ struct ElementwiseRule {
 };
 TypeResult elementwise_type(const ElementwiseRule& rule, Types inputs);
 
-/// Fills `count` results from three strided operands (those the op has not repeat the first).
+/// Computes `count` results from three strided operands (missing operands repeat the first).
 using ElementLoop = void (*)(const std::byte* const* operands, const std::int64_t* steps, std::byte* results, std::int64_t count);
 /// Broadcasts the operands to the result and runs `loop` on each run of elements.
 void run_elementwise(const OpCall& call, ElementLoop loop);
@@ -55,7 +55,7 @@ OpDef elementwise() {
   op.name = Op::name;
   op.min_inputs = op.max_inputs = Op::arity;
   op.promotion = Op::promotion;
-  constexpr const char* kParameters[] = {"(x)", "(x1, x2)", "(x, min, max)"};  // of three there is `clip` alone
+  constexpr const char* kParameters[] = {"(x)", "(x1, x2)", "(x, min, max)"};  // `clip` is the only op with three operands
   op.signature = std::string(Op::name) + kParameters[Op::arity - 1];
   op.summary = Op::summary;
   op.type_rule = [](Types inputs, const Attributes&) { return elementwise_type({Op::name, Op::domain, Op::predicate}, inputs); };

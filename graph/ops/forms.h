@@ -1,4 +1,4 @@
-// The forms (graph/work.h) that families of ops share: how long the runs are in which memory is walked, and along which axes work goes.
+// Work forms (graph/work.h) that families of ops share: lengths of contiguous runs of memory, and the axes of the work.
 #pragma once
 
 #include "graph/op.h"
@@ -6,20 +6,20 @@
 
 namespace cleave::ops {
 
-/// A form with runs of so many elements of `elements`.
+/// A form with contiguous runs of `run` out of `elements` elements.
 WorkForm run_form(double run, double elements);
 
-/// Operands that are broadcast to the one result: runs in which each is read in order or stands still.
+/// For operands broadcast to one result: runs in which each operand is read contiguously or is constant.
 WorkForm run_of_operands(Types inputs, Types results, const Attributes& attributes);
-/// By `axis`, one or several; absent: all. `inner`: lines side by side in memory, with their length; `outer`: lines that lie across, with
-/// the number of neighbouring ones.
+/// For ops along `axis`, one or several; absent: all. `inner`: contiguous lines, with their length; `outer`: strided lines, with the number
+/// of adjacent ones.
 WorkForm form_of_axes(Types inputs, Types results, const Attributes& attributes);
-/// By `axis`, one; absent: the last.
+/// For ops along one `axis`; absent: the last.
 WorkForm form_of_axis(Types inputs, Types results, const Attributes& attributes);
-/// `transpose` and `permute_dims`: trailing axes that stay.
+/// `transpose` and `permute_dims`: the trailing axes that keep their position.
 WorkForm transpose_form(Types inputs, Types results, const Attributes& attributes);
 WorkForm permute_form(Types inputs, Types results, const Attributes& attributes);
-/// Pieces of operands joined along `axis`: those of the smallest operand.
+/// For operands joined along `axis`: the contiguous piece of the smallest operand.
 WorkForm join_form(Types inputs, Types results, const Attributes& attributes);
 
 }  // namespace cleave::ops

@@ -16,7 +16,7 @@ namespace {
 
 using Type = AttributeDef::Type;
 
-/// What stands in a shape before, along and behind the transformed axis, pairs aside.
+/// Products of a shape's extents before, along and behind the transformed axis, without the axis of pairs.
 struct FourierLines {
   std::int64_t before = 1, extent = 1, behind = 1;
 

@@ -1,6 +1,6 @@
-// Which operations change a part of an operand and leave the rest as it is. Where nobody reads that operand afterwards, memory is planned
-// so that a kernel finds it and the result in one place, and changes that part alone; else the kernel copies it first. Those that change
-// nothing are OpDef::keeps_bytes.
+// In-place updates: operations that change a part of one operand. If that operand is not read afterwards, the memory plan gives it and the
+// result the same storage, and the kernel writes only the changed part; otherwise the kernel copies the operand first. OpDef::keeps_bytes
+// marks operations that change nothing (views).
 #pragma once
 
 #include <optional>
@@ -9,7 +9,7 @@
 
 namespace cleave::ops {
 
-/// The operand of which the result of `op` is a changed copy; nothing: there is none such.
+/// The operand of which the result of `op` is a modified copy, and with which it may share storage; nothing for other ops.
 std::optional<std::size_t> updated_operand(const OpDef& op);
 
 }  // namespace cleave::ops

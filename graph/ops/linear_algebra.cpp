@@ -1,4 +1,5 @@
-// The records of linear algebra: one matrix at a time by the textbook algorithms of decompositions.h, in double.
+// Records of the linear algebra ops. The reference implementations process one matrix at a time by the textbook algorithms of
+// decompositions.h, in double.
 #include "graph/ops/linear_algebra.h"
 
 #include <cmath>

@@ -1,9 +1,9 @@
 // Linear algebra: solutions, determinants and decompositions of matrices in the last two axes; axes before them are a batch. f32 and f64
 // (integers give f32), on the host, by LAPACK (docs/guide/running.md says how it is found). Names, and what is returned, are those of the
-// Python array API. Error `shape`: not square, extents that do not fit; when it runs: a singular matrix, one that is not positive definite,
-// or eigenvalues of what is not finite, with its place in the batch. Signs that the mathematics leaves open are chosen so that results do
-// not depend on the library: no negative number on the diagonal of R; of each eigenvector, and of each column of U, the first component
-// that is at least half as large as the largest is positive.
+// Python array API. Error `shape`: not square, extents that do not fit; at run time: a singular matrix, one that is not positive definite,
+// or eigenvalues of a matrix that is not finite, with its index in the batch. Signs that the mathematics leaves open are chosen so that
+// results do not depend on the library: no negative number on the diagonal of R; of each eigenvector, and of each column of U, the first
+// component that is at least half as large as the largest is positive.
 #pragma once
 
 #include "graph/ops/ops.h"

@@ -1,4 +1,4 @@
-// The families of the vocabulary. The one list of all ops is op_table.cpp; users look ops up with find_op and all_ops (graph/op.h).
+// Families of operations. The one list of all ops is op_table.cpp; callers look ops up with find_op and all_ops (graph/op.h).
 #pragma once
 
 #include <span>
@@ -7,13 +7,13 @@
 
 namespace cleave::ops {
 
-/// Ops that are alike. A family's name is that of its file here and of the files with its kernels (executor/host, executor/cuda/kernels).
+/// A family of similar ops. Its name is also the name of its file here and of its kernels' files (executor/host, executor/cuda/kernels).
 struct OpFamily {
   std::string_view name;
-  std::string_view title;  ///< in documents; a large family has several parts
+  std::string_view title;  ///< title in the documents; a large family has several parts
   std::span<const OpDef> (*ops)();
 };
-/// All of them, in the order of documents.
+/// All families, in the order of the documents.
 std::span<const OpFamily> op_families();
 /// The composite functions, which are traced into ops: a family's name is that of its file here.
 std::span<const OpFamily> composite_families();

@@ -1,8 +1,8 @@
-// The functions of the tracing API, one an operation; names and meaning follow the Python array API standard where it has them. Each
-// records one operation with the caller's place and gives its result. A mistake is reported there, once, with the types involved: kind
-// `type` (element types or numbers of operands), `shape` (shapes that do not fit), `value` (an axis or number out of range). The result is
-// then void: nothing more is reported about what is computed from it. Numbers stand for Tensors everywhere: `maximum(x, 0)`. Operators are
-// in graph/trace/tensor.h.
+// The functions of the tracing API, one per operation. Names and semantics follow the Python array API standard where it has them. Each
+// function records one operation with the caller's location and returns its result. A mistake is reported once, at that location, with the
+// types involved: kind `type` (element types or numbers of operands), `shape` (shapes that do not fit), `value` (an axis or number out of
+// range). The result is then void, and no further mistake is reported for values computed from it. Numbers are accepted in place of
+// Tensors: `maximum(x, 0)`. Operators are in graph/trace/tensor.h.
 #pragma once
 
 #include <concepts>
@@ -19,7 +19,7 @@
 
 namespace cleave {
 
-/// Axes of a Tensor: one, `{0, 2}`, or none given, which means all. Negative axes count from the end.
+/// Axes of a Tensor: one, several (`{0, 2}`), or none, which selects all. Negative axes count from the end.
 struct Axes {
   Axes() = default;
   Axes(int axis) : list(std::vector<std::int64_t>{axis}) {}
@@ -32,11 +32,11 @@ struct ReduceOptions {
   Axes axis = {};
   bool keepdims = false;  ///< reduced axes stay, with extent 1
 };
-/// `softmax(x, {.axis = -1})`; what no axis means is said at each function.
+/// `softmax(x, {.axis = -1})`; each function documents its default axis.
 struct AxisOptions {
   std::optional<int> axis = {};
 };
-/// A number as an attribute: whole, with a point, or a bool, as it is written.
+/// A number as an attribute, stored as integer, floating-point number or bool as given.
 struct Number {
   template <class T>
   requires std::is_arithmetic_v<T> Number(T number) : literal(make_literal(number)) {}
@@ -45,8 +45,8 @@ struct Number {
 /// `cumulative_sum(x, {.axis = 0, .reverse = true})`
 struct CumulativeOptions {
   std::optional<int> axis = {};
-  bool exclusive = false;  ///< of what is in front of an element, without the element itself
-  bool reverse = false;    ///< from the end of the axis
+  bool exclusive = false;  ///< sums only the preceding elements, not the element itself
+  bool reverse = false;    ///< sums from the end of the axis
 };
 struct ArangeOptions {
   std::optional<Number> step = {};
@@ -56,12 +56,12 @@ struct CreateOptions {
   DType dtype = DType::f32;
 };
 struct PadOptions {
-  double value = 0;  ///< what the new elements hold
+  double value = 0;  ///< value of the new elements
 };
 /// Random numbers are counter-based: the same seed and step give the same numbers, on every device.
 struct RandomOptions {
   std::int64_t seed = 0;
-  std::optional<Tensor> step = {};  ///< an integer scalar, as a loop counter: each gives other numbers
+  std::optional<Tensor> step = {};  ///< an integer scalar such as a loop counter; each value gives different numbers
   DType dtype = DType::f32;
 };
 
@@ -97,7 +97,7 @@ Tensor floor(const Tensor& x, Here here = Here::now());
 Tensor ceil(const Tensor& x, Here here = Here::now());
 Tensor round(const Tensor& x, Here here = Here::now());  ///< halves to even
 Tensor trunc(const Tensor& x, Here here = Here::now());
-Tensor isnan(const Tensor& x, Here here = Here::now());  ///< bool, as the next two
+Tensor isnan(const Tensor& x, Here here = Here::now());  ///< bool, like the next two
 Tensor isfinite(const Tensor& x, Here here = Here::now());
 Tensor isinf(const Tensor& x, Here here = Here::now());
 Tensor logical_not(const Tensor& x, Here here = Here::now());
@@ -138,9 +138,10 @@ Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b, Here her
 ///   Tensor y = matmul(x, w) + b;
 Tensor matmul(const Tensor& a, const Tensor& b, Here here = Here::now());
 
-// Over the axes given, else all: [4, 3] with {.axis = 0} -> [3], {.axis = 0, .keepdims = true} -> [1, 3], {} -> []. Error `value`: no such
-// axis; `shape`: max, min, argmax, argmin of nothing. sum and prod of bool and of integers of 8 and 16 bits give i32 (sum i64 where so
-// many can sum to more), mean of integers f32, any and all bool, argmax and argmin the i32 index of the first. Integers wrap.
+// Reductions over the given axes, default all: [4, 3] with {.axis = 0} -> [3], {.axis = 0, .keepdims = true} -> [1, 3], {} -> []. Error
+// `value`: no such axis; `shape`: max, min, argmax, argmin over no elements. sum and prod of bool and of integers of 8 and 16 bits give i32
+// (sum: i64 if the sum can exceed i32), mean of integers f32, any and all bool, argmax and argmin the i32 index of the first. Integers
+// wrap.
 //   Tensor loss = mean(square(errors)), per_row = sum(x, {.axis = -1});
 Tensor sum(const Tensor& x, const ReduceOptions& options = {}, Here here = Here::now());
 Tensor mean(const Tensor& x, const ReduceOptions& options = {}, Here here = Here::now());
@@ -158,8 +159,8 @@ Tensor cumulative_prod(const Tensor& x, const CumulativeOptions& options = {}, H
 Tensor softmax(const Tensor& x, const AxisOptions& options = {}, Here here = Here::now());
 Tensor log_softmax(const Tensor& x, const AxisOptions& options = {}, Here here = Here::now());
 
-/// The same bits as elements of another type: of its size, or several for one along a new last axis, or one for the whole last axis.
-/// Error `type`: bool; `shape`: the last axis has not as many elements as make up one.
+/// Reinterprets the bits as another element type: of equal size, of a smaller size (adds a last axis), or of a larger size (removes the
+/// last axis). Error `type`: bool; `shape`: the last axis has the wrong number of elements for one larger element.
 ///   Tensor bits = bitcast(x, DType::i32);
 Tensor bitcast(const Tensor& x, DType dtype, Here here = Here::now());
 
@@ -170,14 +171,14 @@ Tensor permute_dims(const Tensor& x, std::vector<std::int64_t> axes, Here here =
 /// The same elements in row-major order; one extent may be -1: `reshape(x, {-1, 3})`. Error `shape`: the number of elements differs.
 Tensor reshape(const Tensor& x, Shape shape, Here here = Here::now());
 Tensor expand_dims(const Tensor& x, int axis = 0, Here here = Here::now());  ///< a new axis of extent 1 before `axis`
-Tensor squeeze(const Tensor& x, Axes axis, Here here = Here::now());         ///< without these axes, which have extent 1
+Tensor squeeze(const Tensor& x, Axes axis, Here here = Here::now());         ///< removes these axes, which must have extent 1
 Tensor broadcast_to(const Tensor& x, Shape shape, Here here = Here::now());
 Tensor flip(const Tensor& x, Axes axis = {}, Here here = Here::now());
-/// One after the other along an axis; the other extents agree. `concat({a, b}, {.axis = 1})`; default: axis 0.
+/// Concatenation along an axis; the other extents must agree. `concat({a, b}, {.axis = 1})`; default: axis 0.
 Tensor concat(const std::vector<Tensor>& arrays, const AxisOptions& options = {}, Here here = Here::now());
-/// Side by side along a new axis; the shapes agree. Default: axis 0.
+/// Joins tensors of equal shape along a new axis. Default: axis 0.
 Tensor stack(const std::vector<Tensor>& arrays, const AxisOptions& options = {}, Here here = Here::now());
-/// More elements around: `pad(x, {{1, 1}, {0, 2}})` adds a row before and behind, and two columns behind.
+/// Adds elements around x: `pad(x, {{1, 1}, {0, 2}})` adds a row before and behind, and two columns behind.
 Tensor pad(const Tensor& x, const std::vector<std::pair<std::int64_t, std::int64_t>>& before_after, const PadOptions& options = {},
            Here here = Here::now());
 Tensor repeat(const Tensor& x, std::int64_t repeats, const AxisOptions& options = {}, Here here = Here::now());
@@ -187,7 +188,7 @@ Tensor tile(const Tensor& x, std::vector<std::int64_t> repetitions, Here here = 
 /// `slice(x, {{0, 10}, all_of_axis, 3})` is `x[0:10, :, 3]`: ranges keep their axis, an index removes it. Error `value`: index out of
 /// range.
 Tensor slice(const Tensor& x, std::initializer_list<Pick> picks, Here here = Here::now());
-/// The parts of x at integer `indices` along an axis (needed unless x has exactly one). An index out of range is an Error when it runs.
+/// The parts of x at integer `indices` along an axis (needed unless x has exactly one). An index out of range is an Error at run time.
 Tensor take(const Tensor& x, const Tensor& indices, const AxisOptions& options = {}, Here here = Here::now());
 /// [..] of integers -> [.., depth]: 1 at the index, else 0 (all 0 for an index outside).
 Tensor one_hot(const Tensor& indices, std::int64_t depth, const CreateOptions& options = {}, Here here = Here::now());
@@ -225,7 +226,7 @@ struct Unique {
 Unique unique(const Tensor& x, Here here = Here::now());
 
 // --- effects and transfers -------------------------------------------------------------------------------------------------------------
-/// Writes one line `label: values` when the program comes by.
+/// Writes one line `label: values` each time it is executed.
 void print(std::string label, const Tensor& x, Here here = Here::now());
 /// Writes a .npy file.
 void write_npy(std::string path, const Tensor& x, Here here = Here::now());
@@ -233,7 +234,7 @@ template <std::same_as<Tensor> T>
 void write_npy(const T&, const std::string&) {
   static_assert(!sizeof(T), "the path comes first: write_npy(\"x.npy\", x)");
 }
-/// The same value; the transfer to the host (the accelerator) is meant: no warning.
+/// Identity that marks the transfer to the host (the accelerator) as intended, which silences the warning.
 Tensor to_host(const Tensor& x, Here here = Here::now());
 Tensor to_accelerator(const Tensor& x, Here here = Here::now());
 

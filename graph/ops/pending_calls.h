@@ -1,5 +1,5 @@
-// Calls of asynchronous host functions (HostFunction::begin) in two halves, for whoever has something else to do in between. The meaning of
-// `host_call` is one behind the other.
+// Calls of asynchronous host functions (HostFunction::begin) in two halves, so that the caller can do other work in between. The reference
+// implementation of `host_call` runs both in sequence.
 #pragma once
 
 #include <memory>
@@ -9,9 +9,9 @@
 
 namespace cleave::ops {
 
-/// Begins the call; takes the memory of its results.
+/// Starts the call; takes over the memory of its results.
 Result<std::unique_ptr<PendingCall>> begin_host_call(const OpCall& call);
-/// Waits until it is over, within the limits of the function and of the call's context; fills the call's results.
+/// Waits until the call is complete, within the limits of the function and of the call's context, and fills its results.
 Status end_host_call(PendingCall& pending, const OpCall& call);
 
 }  // namespace cleave::ops

@@ -1,4 +1,4 @@
-// Places: where in an array computed indices lead, in one form for all operations that gather from them or scatter to them.
+// Places: the array offsets that computed indices select, in one form for all gather and scatter operations.
 #pragma once
 
 #include "graph/attributes.h"
@@ -10,15 +10,15 @@
 namespace cleave::ops {
 
 /// Runs of `run` elements, one for each index of `shape`; that of index i is at sum i_k * fixed_k, and as many strides further along each
-/// of the chosen axes as the index of that axis says. The indices for i stand side by side, from sum i_k * indices_k on. The runs' own
-/// array (the result of a gather, the updates of a scatter) has them one behind the other. Runs of two i that differ along an axis whose
-/// `fixed` is not 0 are never the same.
+/// of the chosen axes as the index of that axis says. The indices for i stand side by side, from sum i_k * indices_k on. In the other array
+/// (the result of a gather, the updates of a scatter) the runs are contiguous. Runs of two i that differ along an axis whose `fixed` is not
+/// 0 are never the same.
 struct Places {
   std::int64_t run = 1;
   Shape shape;
   Strides fixed, indices;
-  Shape extents;    ///< of the chosen axes
-  Strides strides;  ///< … in elements
+  Shape extents;    ///< extents of the indexed axes
+  Strides strides;  ///< strides of the indexed axes, in elements
 
   [[nodiscard]] std::int64_t count() const {
     std::int64_t count = 1;
@@ -27,13 +27,13 @@ struct Places {
   }
 };
 
-/// Of a call of the family `scatter` that its type rule accepts.
+/// Requires a call of the family `scatter` that its type rule accepts.
 Places places_of(std::string_view op, Types inputs, const Attributes& attributes);
 
 enum class Reduction : std::uint8_t { none, add, mul, max, min };
-/// How a scatter meets what is there already.
+/// How a scatter combines an update with the existing element.
 Reduction reduction_of(std::string_view op, const Attributes& attributes);
-/// A scatter's one step. The last one wins where nothing is to be reduced.
+/// Applies one update. Without a reduction, the last update wins.
 template <class C>
 C reduced(Reduction reduction, C a, C b) {
   switch (reduction) {
@@ -46,7 +46,7 @@ C reduced(Reduction reduction, C a, C b) {
   return b;
 }
 
-/// The first index that leads nowhere.
+/// The first index that is out of range.
 template <class Index>
 const Index* first_outside(const Places& places, const Index* indices, std::int64_t count) {
   const std::size_t axes = places.extents.size();

@@ -1,5 +1,5 @@
-// Positions that are computed: what indices and starts mean, for the meanings and for the kernels of the host. Negative ones count from the
-// end; one that does not exist is an error of the run, never moved to where there is something.
+// Computed positions: interpretation of indices and window starts, for reference implementations and host kernels. Negative ones count from
+// the end. A position out of range is a run-time error; it is never clamped.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace cleave::ops {
 
-/// An index of any integer type; one too large for 64 bits with a sign is too large for every axis.
+/// Reads an index of any integer type; values beyond int64 are out of range for every axis.
 template <class Index>
 std::int64_t to_position(Index index) {
   if constexpr (std::is_unsigned_v<Index> && sizeof(Index) == sizeof(std::int64_t)) {
@@ -23,20 +23,20 @@ std::int64_t to_position(Index index) {
   }
 }
 
-/// Where along an axis of `extent` the `room` elements from `index` on begin; -1: they are not all there.
+/// Start of the `room` elements from `index` on, along an axis of `extent`; -1 if some of them are out of range.
 inline std::int64_t place_of(std::int64_t index, std::int64_t extent, std::int64_t room = 1) {
   const std::int64_t place = index < 0 ? index + extent : index;
   return place >= 0 && place <= extent - room ? place : -1;
 }
 
-/// The window of an array of `shape` that `dynamic_update_slice` fills with an `update` of as many axes at most.
+/// The extents of the window that `dynamic_update_slice` overwrites in an array of `shape`; the update has at most as many axes.
 inline Shape window_shape(const Shape& shape, const Shape& update) {
   Shape window(shape.size() - update.size(), 1);
   window.insert(window.end(), update.begin(), update.end());
   return window;
 }
 
-/// What is wrong with a run in which they are not; `index` is its number, or `{}` where a device puts it.
+/// The message for an index out of range; `index` is the number, or `{}` as a placeholder that a device fills in.
 inline std::string no_such_place(std::string_view op, const std::string& index, const Shape& shape) {
   return "`" + std::string(op) + "`: the index " + index + " is outside its axis of " + to_string(shape);
 }

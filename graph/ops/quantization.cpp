@@ -1,4 +1,4 @@
-// quantize and dequantize: composite functions of divisions, roundings and conversions. What is rounded is computed in f32 at least.
+// quantize and dequantize: composite functions of divisions, roundings and conversions. Values to be rounded are computed in at least f32.
 #include "graph/ops/quantization.h"
 
 #include "graph/ops/calls.h"

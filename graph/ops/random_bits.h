@@ -28,7 +28,7 @@ CLEAVE_ON_DEVICES Block philox(Block counter, unsigned long long seed) {
   return counter;
 }
 
-/// The block of four words at `index` of the sequence that `seed` and `step` name.
+/// The block of four words at `index` of the sequence of `seed` and `step`.
 CLEAVE_ON_DEVICES Block block(unsigned long long seed, unsigned long long step, unsigned long long index) {
   return philox({{static_cast<unsigned int>(index), static_cast<unsigned int>(index >> 32), static_cast<unsigned int>(step),
                   static_cast<unsigned int>(step >> 32)}},
@@ -36,8 +36,8 @@ CLEAVE_ON_DEVICES Block block(unsigned long long seed, unsigned long long step, 
 }
 
 /// Element `index` of a tensor of integers from `low` to below `high`: the high part of bits times the number of integers (D. Lemire, "Fast
-/// random integer generation in an interval", 2019). Bits with which some integer would be likelier than others are drawn anew, from the
-/// sequence of another seed. 32 bits where there are no more integers than that.
+/// random integer generation in an interval", 2019). Bits that would bias the result are rejected and drawn again from the sequence of
+/// another seed. Uses 32 bits if the number of integers fits.
 CLEAVE_ON_DEVICES long long integer(unsigned long long seed, unsigned long long step, unsigned long long index, long long low,
                                     long long high) {
   const unsigned long long range = static_cast<unsigned long long>(high) - static_cast<unsigned long long>(low);

@@ -1,5 +1,5 @@
-// lstm, gru and rnn: composite functions. What the inputs give is one product for all steps; then a loop over the sequence has a product
-// with the hidden state and one step behind it.
+// lstm, gru and rnn: composite functions. The inputs' contribution is one product for all steps; a loop over the sequence then computes a
+// product with the hidden state and one cell per step.
 #include "graph/ops/recurrent.h"
 
 #include <array>

@@ -1,5 +1,5 @@
-// Recurrent networks, as ONNX has them: each function is traced into products and a loop over the sequence, whose steps are placed like any
-// others.
+// Recurrent networks as defined by ONNX: composite functions, each traced into products and a loop over the sequence, whose operations are
+// placed like any others.
 #pragma once
 
 #include <optional>
@@ -11,16 +11,16 @@ namespace cleave {
 enum class Direction : std::uint8_t { forward, reverse, bidirectional };
 
 struct RecurrentOptions {
-  std::optional<Tensor> bias = {};            ///< [directions, 2 * gates * n]: of the inputs, then of the recurrent part; default: zeros
+  std::optional<Tensor> bias = {};  ///< [directions, 2 * gates * n]: first of the inputs, then of the recurrent part; default: zeros
   std::optional<Tensor> initial_hidden = {};  ///< [directions, batch, n]; default: zeros
-  std::optional<Tensor> initial_cell = {};    ///< the same, of an LSTM, which takes both or none
+  std::optional<Tensor> initial_cell = {};    ///< the same for the cell of an LSTM, which takes both or none
   Direction direction = Direction::forward;
-  bool linear_before_reset = false;  ///< of a GRU: the reset gate meets the product (as PyTorch has it), not what is multiplied
-  bool relu = false;                 ///< of `rnn`: max(0, x) in place of tanh
+  bool linear_before_reset = false;  ///< for a GRU: the reset gate multiplies the product (as in PyTorch), not its operand
+  bool relu = false;                 ///< for `rnn`: max(0, x) in place of tanh
 };
 
 // x [length, batch, width]; w [directions, gates * n, width], r [directions, gates * n, n]. `hidden` is of each step, `last` of the last:
-// [length, directions, batch, n] and [directions, batch, n]. Errors `shape`: extents that do not meet; `type`: integers or bool.
+// [length, directions, batch, n] and [directions, batch, n]. Errors `shape`: extents that do not match; `type`: integers or bool.
 //   auto [y, h, c] = lstm(x, w, r, {.bias = b, .direction = Direction::bidirectional});
 
 struct Lstm {

@@ -1,4 +1,4 @@
-// What the type and cost rules share: messages, axes, attributes, size checks.
+// Helpers of type and cost rules: messages, axes, attributes, size checks.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace cleave::ops {
 
 inline constexpr int kMaxRank = 32;
 
-/// An op's name as a template argument, so that one rule serves several ops and still names the op in its messages.
+/// An op's name as a template argument, so that a rule shared by several ops names the right one in its messages.
 template <std::size_t size>
 struct Name {
   char text[size];
@@ -27,7 +27,7 @@ using Types = std::span<const TensorType>;
 
 /// "`matmul` of f32[4, 2] and f32[3, 1]: reason"
 TypeError refuse(DiagnosticKind kind, std::string_view op, Types inputs, std::string_view reason);
-/// The result, unless it has too many axes or bytes.
+/// The result type, or an error if it has too many axes or bytes.
 TypeResult give(std::string_view op, Types inputs, std::vector<TensorType> results);
 TypeResult give(std::string_view op, Types inputs, TensorType result);
 
@@ -35,7 +35,7 @@ TypeResult give(std::string_view op, Types inputs, TensorType result);
 std::optional<int> find_axis(std::int64_t axis, int rank);
 /// "axis 3 of 2 axes does not exist"
 TypeError no_axis(std::string_view op, Types inputs, std::int64_t axis, int rank);
-using AxisMarks = std::bitset<kMaxRank>;  ///< by axis, from the front
+using AxisMarks = std::bitset<kMaxRank>;  ///< one bit per axis, from the front
 /// Marks the axes; an Error for one that does not exist or is named twice. Absent attribute: all.
 std::variant<AxisMarks, TypeError> find_axes(std::string_view op, Types inputs, const Attributes& attributes, int rank);
 /// The marks of a call that passed find_axes.
@@ -50,20 +50,20 @@ AttributeDef required(std::string name, AttributeDef::Type type);
 AttributeDef optional(std::string name, AttributeDef::Type type);
 AttributeDef with_default(std::string name, AttributeDef::Type type, AttributeValue fallback);
 
-/// The record of a pure op that takes exactly `operands`; its name is what stands before the parenthesis of its signature.
+/// The record of a pure op that takes exactly `operands`; its name is the part of the signature before the parenthesis.
 OpDef op_record(std::string signature, int operands, std::vector<AttributeDef> attributes, std::string summary,
                 decltype(OpDef::type_rule) type_rule, decltype(OpDef::cost) cost, decltype(OpDef::meaning) meaning);
 /// The record of a composite function with exactly `operands`.
 OpDef composite_record(std::string signature, int operands, std::vector<AttributeDef> attributes, std::string summary,
                        decltype(OpDef::type_rule) type_rule, decltype(OpDef::expand) expand);
-/// Says of each record what kind of work it is.
+/// Sets the cost class of each record.
 std::vector<OpDef> of_class(CostClass of, std::vector<OpDef> ops, decltype(OpDef::form) form = nullptr);
 
-/// Bytes of all operands and results once.
+/// Cost: the bytes of all operands and results, each once.
 double traffic(Types inputs, Types results);
-/// As many flops as the largest operand or result has elements; and `traffic`.
+/// Cost: one flop per element of the largest operand or result, plus `traffic`.
 Cost linear_cost(Types inputs, Types results, const Attributes& attributes);
-/// No arithmetic.
+/// Cost: no arithmetic.
 Cost copy_cost(Types inputs, Types results, const Attributes& attributes);
 
 }  // namespace cleave::ops

@@ -1,6 +1,6 @@
-// One element of `grid_sample` and of `roi_align`, and how much two boxes overlap: the same text for the meanings, the host's kernels and,
-// compiled for the device, those of a GPU. `C` computes; a `Plane` gives the element at a row and a column. Plain types and no library
-// headers in device code.
+// One element of `grid_sample` and of `roi_align`, and the overlap of two boxes. The reference implementations, the host kernels and the
+// GPU kernels compile this same source. `C` is the compute type; a `Plane` returns the element at a row and a column. Device code must use
+// plain types and no library headers.
 #pragma once
 
 #if defined(__CUDACC__) || defined(__CUDACC_RTC__)
@@ -14,7 +14,7 @@ namespace cleave::sampling {
 
 // --- boxes -------------------------------------------------------------------------------------------------------------------------------
 
-/// The part of the union of two boxes that is in both: of corners y1, x1, y2, x2, or of centre x, y, width, height.
+/// Intersection over union of two boxes, given as corners y1, x1, y2, x2, or as center x, y, width, height.
 CLEAVE_ON_DEVICES double overlap(const double* a, const double* b, bool by_center) {
   double low[2][2], high[2][2];
   for (int which = 0; which < 2; ++which) {
@@ -46,7 +46,7 @@ template <class C>
 CLEAVE_ON_DEVICES C bounded(C value, C low, C high) {
   return value < low ? low : value > high ? high : value;
 }
-/// The whole number below, kept within what an index holds; of NaN something far outside.
+/// floor(x), clamped to the range of an index; NaN gives a value far out of range.
 template <class C>
 CLEAVE_ON_DEVICES long long whole(C value) {
   const C far = static_cast<C>(1 << 30);
@@ -55,7 +55,7 @@ CLEAVE_ON_DEVICES long long whole(C value) {
   const auto below = static_cast<long long>(value);
   return static_cast<C>(below) > value ? below - 1 : below;
 }
-/// Thrown back at both ends until it lies between them.
+/// Reflects a coordinate at both ends until it is between them.
 template <class C>
 CLEAVE_ON_DEVICES C reflected(C at, C low, C high) {
   const C span = high - low;
@@ -86,7 +86,7 @@ template <class C, class Plane>
 CLEAVE_ON_DEVICES C element(const Plane& plane, long long row, long long column) {
   return row >= 0 && row < plane.rows && column >= 0 && column < plane.columns ? plane.at(row, column) : static_cast<C>(0);
 }
-/// Keys' cubic with a = -0.75, of the taps at -1, 0, 1, 2 for a place `t` behind 0.
+/// Weights of Keys' cubic with a = -0.75, for taps at -1, 0, 1, 2 and a position `t` after 0.
 template <class C>
 CLEAVE_ON_DEVICES void cubic(C t, C* weights) {
   const C a = static_cast<C>(-0.75), one = static_cast<C>(1), two = static_cast<C>(2), three = static_cast<C>(3);
@@ -98,7 +98,7 @@ CLEAVE_ON_DEVICES void cubic(C t, C* weights) {
   weights[3] = far(two - t);
 }
 
-/// What the plane has at a normal place: -1 and 1 are its borders.
+/// The plane's value at normalized coordinates: -1 and 1 are its borders.
 template <class C, class Plane>
 CLEAVE_ON_DEVICES C grid_sample(const Plane& plane, C normal_x, C normal_y, int mode, int padding, bool align) {
   if (plane.rows == 0 || plane.columns == 0) return static_cast<C>(0);
@@ -140,7 +140,7 @@ struct Bins {
   bool half_pixel, largest;
 };
 
-/// Of regions that no image has: data that are wrong shall not take for ever.
+/// Limit for invalid regions, so that wrong data cannot take unbounded time.
 constexpr long long kMostSamples = 4096;
 
 /// One axis of a sample that lies within an element of the plane: the two elements around it with their shares.
@@ -210,7 +210,7 @@ CLEAVE_ON_DEVICES Sampled<C> sampled(C start, C step, long long bin, long long c
   return found;
 }
 
-/// Nothing to be done from time to time.
+/// Default for `look`: does nothing.
 struct NoLook {
   CLEAVE_ON_DEVICES void operator()() const {}
 };

@@ -1,5 +1,5 @@
-// The scalar meaning of every element-wise op, from its line in elementwise.def: its expression becomes text, from which devices generate
-// code, and `apply`, from which the meaning (and any kernel that likes) is compiled.
+// Scalar functions of the element-wise ops, from their lines in elementwise.def. Each expression becomes text, from which devices generate
+// code, and a function `apply`, from which the reference implementation and host kernels are compiled.
 #pragma once
 
 #include <cmath>
@@ -11,7 +11,7 @@
 
 namespace cleave::ops {
 
-/// Shifts for expressions, which keep the count below the number of bits. To the right the sign is repeated.
+/// Shifts for expressions, which must keep the count below the number of bits. The right shift is arithmetic.
 template <class T>
 Wrapping<T> operator<<(Wrapping<T> a, Wrapping<T> b) {
   using Bits = std::make_unsigned_t<T>;
@@ -36,7 +36,7 @@ struct PreludeFunction {
   __VA_ARGS__                         \
   inline constexpr PreludeFunction prelude_##function{#function, #__VA_ARGS__};
 
-/// A line of elementwise.def as a type: what is known of the op, and its expression over a, b, c of type T as text and as code.
+/// A line of elementwise.def as a type: the op's properties, and its expression over a, b, c of type T as text and as code.
 #define CLEAVE_OP_SPLIT(family, Struct, op, operands, takes, meet, result, costs, about, expression, on_integers) \
   struct Struct {                                                                                                 \
     static constexpr const char* name = #op;                                                                      \
@@ -65,7 +65,7 @@ using std::acos, std::acosh, std::asin, std::asinh, std::atan, std::atan2, std::
     std::erf, std::exp, std::expm1, std::fabs, std::floor, std::fmod, std::hypot, std::log, std::log10, std::log1p, std::log2, std::pow,
     std::rint, std::sin, std::sinh, std::sqrt, std::tan, std::tanh, std::trunc;
 
-// What expressions may call beside the C math library.
+// Functions that expressions may call beside the C math library.
 // clang-format off
 
 // A negative exponent rounds towards zero, like a division.

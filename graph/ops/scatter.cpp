@@ -1,5 +1,5 @@
-// take_along_axis, gather_nd, and the scatters: elements to and from places that are computed. Where several updates go to one place they
-// are made in the order of the indices, by every device.
+// take_along_axis, gather_nd, and the scatters: elements at computed positions. Several updates of one position are applied in the order of
+// the indices, on every device.
 #include <array>
 #include <cstring>
 
@@ -276,7 +276,7 @@ Status scatter_meaning(const OpCall& call) {
 Cost gather_cost(Types inputs, Types results, const Attributes&) {
   return {0, 2 * static_cast<double>(results[0].bytes()) + static_cast<double>(inputs[1].bytes())};  // x is read where it is taken
 }
-/// Where x is not read again it is changed in place.
+/// If x is not read again, it is updated in place.
 Cost scatter_cost(Types inputs, Types, const Attributes&) {
   return {0, 3 * static_cast<double>(inputs[2].bytes()) + static_cast<double>(inputs[1].bytes())};
 }

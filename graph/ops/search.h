@@ -1,4 +1,4 @@
-// Search in what is sorted.
+// Binary search in a sorted vector.
 #pragma once
 
 #include "graph/ops/ops.h"
@@ -6,10 +6,10 @@
 namespace cleave {
 
 struct SearchOptions {
-  bool right = false;  ///< behind equal elements, not before them; in models `side="right"`
+  bool right = false;  ///< insert behind equal elements, not before them; in models `side="right"`
 };
-/// Where each of `values` would have to stand in the sorted vector so that it stays sorted: i32, of the shape of `values`. NaN stands
-/// behind the largest. What is found in a vector that is not sorted is not said. Error `shape`: not a vector.
+/// The insertion index of each of `values` that keeps the sorted vector sorted: i32, of the shape of `values`. NaN sorts behind the
+/// largest. The result for an unsorted vector is unspecified. Error `shape`: not a vector.
 ///   Tensor bin = searchsorted(edges, x, {.right = true}) - 1;
 Tensor searchsorted(const Tensor& sorted, const Tensor& values, const SearchOptions& options = {}, Here here = Here::now());
 

@@ -1,4 +1,4 @@
-// Ops that give the same elements another shape or order. Each is a strided view of its operand, copied.
+// Ops that change the shape or order of elements. Each is a strided view of its operand, copied.
 #include <numeric>
 
 #include <cstring>

@@ -1,4 +1,4 @@
-// softmax and log_softmax along one axis, with the largest element taken out first so that nothing overflows.
+// softmax and log_softmax along one axis, with the largest element subtracted first to avoid overflow.
 #include <cmath>
 #include <limits>
 

@@ -1,4 +1,4 @@
-// Statistics over axes: functions that are traced into reductions and arithmetic.
+// Statistics over axes: composite functions, traced into reductions and arithmetic.
 #pragma once
 
 #include "graph/ops/ops.h"
@@ -8,7 +8,7 @@ namespace cleave {
 /// `var(x, {.axis = 0, .correction = 1})`
 struct VarianceOptions {
   Axes axis = {};         ///< none given: all
-  double correction = 0;  ///< the sum of squares is divided by as many elements less this: 1 for the variance of a sample (Bessel)
+  double correction = 0;  ///< the sum of squares is divided by the number of elements minus this: 1 for a sample's variance (Bessel)
   bool keepdims = false;  ///< reduced axes stay, with extent 1
 };
 /// The mean square distance from the mean, over the axes: [4, 3] with axis 0 -> [3]. Two passes (first the mean), so that large numbers

@@ -1,4 +1,4 @@
-// Walking arrays by index arithmetic: every shape op is a strided view of its operand, copied.
+// Strided copies and iteration: every shape op copies a strided view of its operand.
 #pragma once
 
 #include <functional>
@@ -9,13 +9,13 @@
 
 namespace cleave::ops {
 
-using Strides = std::vector<std::int64_t>;  ///< in elements; one an axis
+using Strides = std::vector<std::int64_t>;  ///< in elements; one per axis
 
 /// Strides by which an operand of shape `from` is read as one of shape `to` (0 along broadcast axes).
 Strides broadcast_strides(const Shape& from, const Shape& to);
 
 /// Calls `row(offsets, count, steps)` for each run along the last axis of `shape`, or for parts of a long run, in row-major order: operand
-/// k's elements are at offsets[k] + i * steps[k] for i < count. Looks meanwhile whether the work is still wanted.
+/// k's elements are at offsets[k] + i * steps[k] for i < count. Polls for cancellation (graph/base/stop.h).
 using Row = std::function<void(std::span<const std::int64_t> offsets, std::int64_t count, std::span<const std::int64_t> steps)>;
 void walk(const Shape& shape, std::span<const Strides> operands, const Row& row);
 

@@ -1,4 +1,4 @@
-// What sums are of: the type they are taken in, and the type they are given in. Shared by reductions and running sums, here and in kernels.
+// Accumulator and result types of sums, shared by reductions and running sums, here and in kernels.
 #pragma once
 
 #include <limits>
@@ -9,21 +9,21 @@
 
 namespace cleave::ops {
 
-/// What a sum accumulates in: double for floating types, wrapping i64 for the others.
+/// The accumulator type of a sum: double for floating types, wrapping i64 for the others.
 template <class T>
 using Accumulator = std::conditional_t<std::is_integral_v<T>, Wrapping<std::int64_t>, double>;
 
-/// How many elements each sum over the marked axes has.
+/// Number of elements of each sum over the marked axes.
 inline std::int64_t marked_elements(const Shape& shape, const AxisMarks& marked) {
   std::int64_t count = 1;
   for (std::size_t axis = 0; axis < shape.size(); ++axis) count *= marked[axis] ? shape[axis] : 1;
   return count;
 }
 
-/// Whether sums and products of these elements are given in a wider type: of bool and integers of 8 and 16 bits.
+/// Whether sums and products of this element type have a wider type: true for bool and integers of 8 and 16 bits.
 template <class T>
 inline constexpr bool kIsSmallInteger = std::is_integral_v<T> && sizeof(T) < 4;
-/// The largest magnitude of a small integer; of other elements 0.
+/// The largest magnitude of a small integer type; 0 for other types.
 inline std::int64_t largest_magnitude(DType type) {
   return dispatch(type, [](auto zero) -> std::int64_t {
     using T = decltype(zero);
@@ -37,7 +37,7 @@ inline std::int64_t largest_magnitude(DType type) {
   });
 }
 
-/// The element type of a sum of `count` elements. Small integers give i32, or i64 where the sum of so many can be outside of i32.
+/// The element type of a sum of `count` elements. Small integers give i32, or i64 if the sum can exceed i32.
 inline DType sum_dtype(DType type, std::int64_t count) {
   const std::int64_t largest = largest_magnitude(type);
   if (largest == 0) return type;

@@ -1,4 +1,4 @@
-// to_host and to_accelerator: identities that say a transfer is meant.
+// to_host and to_accelerator: identities that mark a transfer as intended.
 #include "graph/ops/op_table.h"
 #include "graph/ops/rules.h"
 

@@ -1,4 +1,4 @@
-// Views that attributes describe, for whoever copies them another way than the meanings do.
+// Strided views described by attributes, for kernels that copy them.
 #pragma once
 
 #include "graph/array/tensor_type.h"
@@ -7,7 +7,7 @@
 
 namespace cleave::ops {
 
-/// How `slice`, of x with attributes that the type rule accepts, reads x along the axes of its result.
+/// Offset and strides by which `slice` reads x along the axes of its result. The attributes must be accepted by the type rule.
 View slice_view(const TensorType& x, const Attributes& attributes);
 
 }  // namespace cleave::ops

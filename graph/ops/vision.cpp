@@ -1,5 +1,5 @@
-// nonzero, non_max_suppression, roi_align and grid_sample: what detectors and warps need, as ONNX defines them. Where ONNX's results have a
-// size that depends on the data, they are as large as they may be, padded, with a count behind them.
+// nonzero, non_max_suppression, roi_align and grid_sample: ops of detectors and warps, as ONNX defines them. A result whose size depends on
+// the data in ONNX has the largest possible size here, padded, and comes with a count.
 #include <algorithm>
 #include <array>
 #include <limits>

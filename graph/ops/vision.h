@@ -1,5 +1,5 @@
-// The functions of the tracing API for detectors and warps, with the meanings of ONNX. What there has a size that depends on the data is
-// here as large as it may be, with a count behind it.
+// Functions of the tracing API for detectors and warps, with the semantics of ONNX. Where ONNX has a result of data-dependent size, the
+// result here has the largest possible size and comes with a count.
 #pragma once
 
 #include "graph/ops/ops.h"
@@ -9,13 +9,14 @@ namespace cleave {
 struct Nonzero {
   Tensor positions, count;  ///< i64 [axes of x, size], 0 where there are no more; how many there are in all, an i32 scalar
 };
-/// Where x is not 0, in row-major order: at most `size` of them (default: as many as x has elements). Error `shape`: a scalar.
+/// Positions of the nonzero elements of x, in row-major order: at most `size` of them (default: as many as x has elements). Error `shape`:
+/// a scalar.
 ///   auto [positions, count] = nonzero(mask, 100);
 Nonzero nonzero(const Tensor& x, std::optional<std::int64_t> size = {}, Here here = Here::now());
 
 /// `non_max_suppression(boxes, scores, 20, {.iou_threshold = 0.5})`
 struct SuppressionOptions {
-  double iou_threshold = 0;                    ///< boxes whose intersection is a greater part of their union are one
+  double iou_threshold = 0;                    ///< boxes whose intersection over union exceeds this are duplicates
   std::optional<double> score_threshold = {};  ///< only boxes with a greater score
   bool center_point_box = false;               ///< boxes are x and y of their centre, width, height; else y1, x1, y2, x2
 };
@@ -32,7 +33,7 @@ struct RoiAlignOptions {
   std::int64_t output_height = 1, output_width = 1;
   std::int64_t sampling_ratio = 0;  ///< samples along each axis of a bin; 0: as many as the bin has elements, rounded up
   double spatial_scale = 1;         ///< from the regions' coordinates to those of x
-  bool max = false;                 ///< the largest share in place of the mean
+  bool max = false;                 ///< maximum in place of the mean
   bool half_pixel = true;           ///< false: coordinates are not moved by half an element, and regions are at least one element large
 };
 /// Bins of the regions [n, 4] (x1, y1, x2, y2) of the images [n] of x [images, channels, rows, columns], by linear interpolation:

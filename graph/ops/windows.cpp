@@ -1,5 +1,5 @@
-// dynamic_slice and dynamic_update_slice: windows of an array whose place is computed. A window that does not lie within the array is an
-// error of the run: XLA would move it to where it does, and the results would be those of another place without a word.
+// dynamic_slice and dynamic_update_slice: windows of an array at computed positions. A window that is not within the array is a run-time
+// error: XLA would clamp its start, and silently give the results of another position.
 #include "graph/ops/op_table.h"
 #include "graph/ops/positions.h"
 #include "graph/ops/rules.h"
@@ -98,7 +98,7 @@ Status update_meaning(const OpCall& call) {
   return {};
 }
 
-/// What is moved; an update costs that alone, for where x is not read again it is changed in place.
+/// Cost: the moved bytes. An update costs only these, since it is done in place if x is not read again.
 Cost window_cost(Types, const TensorType& window, Types starts) {
   double bytes = 2 * static_cast<double>(window.bytes());
   for (const TensorType& start : starts) bytes += static_cast<double>(start.bytes());

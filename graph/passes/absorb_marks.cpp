@@ -32,7 +32,7 @@ class MarkAbsorber {
   }
 
  private:
-  /// What a chain of marks reads.
+  /// The unmarked value at the beginning of a chain of marks.
   [[nodiscard]] ValueId unmarked(ValueId value) const {
     while (!kept_[graph_.values[value].producer]) value = graph_.producer(value).inputs[0];
     return value;
@@ -48,7 +48,7 @@ class MarkAbsorber {
     }
   }
 
-  /// The user's name of a marked value stays, where what it marks has none.
+  /// Passes the user's name of a mark's result to the marked value if that has none.
   void hand_on_name(const Node& mark) {
     std::string& name = graph_.values[unmarked(mark.results[0])].name;
     if (name.empty()) name = graph_.values[mark.results[0]].name;

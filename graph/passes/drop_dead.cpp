@@ -1,4 +1,4 @@
-// One search from the roots finds what lives.
+// drop_dead: marks live nodes by one search from the roots, then renumbers without the others.
 #include "graph/passes/drop_dead.h"
 
 #include "graph/passes/renumber.h"
@@ -13,8 +13,8 @@ class Liveness {
   [[nodiscard]] const IdVector<NodeId, bool>& live() const { return live_; }
 
  private:
-  /// What effects, outputs and the program's face need. A carried value lives only if something else reads it, and so do the nodes that
-  /// feed it; a loop or branch lives if anything in it does, or its merges.
+  /// The nodes that effects, outputs, inputs and parameters need. A carried value, and the nodes that feed it, are live only if another
+  /// node reads it; a loop or branch is live if any node in it or one of its merges is.
   void find() {
     for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
       const Node& node = graph_.nodes[NodeId(i)];

@@ -26,7 +26,7 @@ class Hash {
   void add_held(const std::string& value) { add(std::string_view(value)); }
   void add_held(DType value) { add(static_cast<std::uint64_t>(value)); }
   void add_held(const std::shared_ptr<const HostFunction>& value) { add(std::string_view(value->name)); }
-  /// Of a large array the ends: weights may lie in a file that nobody has read yet.
+  /// Hashes only the ends of a large array, since weights may be mapped from a file that is not read yet.
   void add_held(const Array& value) {
     constexpr std::size_t kEnd = 256;
     add(value.type());
@@ -57,7 +57,8 @@ std::size_t hash(const Node& node) {
   return hash.get();
 }
 
-/// Two C++ callables may be declared alike and still differ: attributes compare them by declaration, here they must be one.
+/// Whether both nodes call the same callable. Attributes compare host functions by declaration, but two C++ callables with equal
+/// declarations may differ.
 bool same_functions(const Node& a, const Node& b) {
   return std::equal(a.attributes.begin(), a.attributes.end(), b.attributes.begin(), b.attributes.end(), [](const auto& x, const auto& y) {
     const auto* f = std::get_if<std::shared_ptr<const HostFunction>>(&x.second);

@@ -1,5 +1,6 @@
-// Which nodes compute the same: same op, attributes, inputs, pin and allowances, and a place from which the earlier one can be read.
-// Fed in program order; a region is closed when the walk leaves it.
+// EqualNodes: a table of nodes for common subexpression elimination. Two nodes are equal if op, attributes, inputs, pin and allowances are
+// equal, and the earlier one can be read at the later one. Nodes must be added in program order, and a region must be closed when the walk
+// leaves it.
 #pragma once
 
 #include <unordered_map>
@@ -13,7 +14,7 @@ class EqualNodes {
   /// `graph` must outlive this.
   explicit EqualNodes(const Graph& graph) : graph_(graph) { known_.reserve(graph.nodes.size()); }
 
-  /// An earlier node of an open region that computes the same, or `node` itself, which is then known.
+  /// An equal earlier node in an open region; if there is none, adds `node` and returns it.
   NodeId find_or_add(NodeId node);
   void close(RegionId region);
 

@@ -12,7 +12,7 @@ bool may_fold(const Node& node) {
          node.op->moves_to == Side::none && !node.host_function() && !node.inputs.empty() && node.results.size() == 1;
 }
 
-/// Nothing if an operand is no constant, or if that would make more data of little.
+/// The constant operands; nothing if one is not a constant, or if the result would be larger than the operands.
 std::optional<std::vector<Array>> constant_operands(const Graph& graph, const Node& node, const TensorType& type) {
   if (type.elements() > kFoldElements) return std::nullopt;
   std::vector<Array> inputs;

@@ -1,12 +1,12 @@
-// Graph -> Graph: pure operations on constants become constants.
+// fold-constants: replaces pure operations on constants by constants.
 #pragma once
 
 #include "graph/graph.h"
 
 namespace cleave {
 
-/// No node moves, and none becomes larger than what it was made of. What fails when it is computed here is left to fail at run time, with
-/// the user's line.
+/// No node moves, and no constant becomes larger than its operands. An operation that fails when evaluated here is kept and fails at run
+/// time, with the user's line.
 Graph fold_constants(Graph graph);
 
 }  // namespace cleave

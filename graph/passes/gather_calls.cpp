@@ -20,12 +20,12 @@ class Gathering {
   }
 
  private:
-  /// Neighbouring nodes of a region that stay together: one operation, or a loop or branch with all that is in it and behind it.
+  /// A unit of reordering: one operation, or a loop or branch with its regions and the carried values or merges that follow it.
   struct Unit {
     std::size_t begin = 0, end = 0;  ///< in the region's list
     bool call = false, effect = false;
-    bool first = false;              ///< it stands before all others: a constant, or what a loop carries
-    std::vector<std::size_t> needs;  ///< units before it
+    bool first = false;              ///< it must precede all other units: a constant or a carried value
+    std::vector<std::size_t> needs;  ///< units that it depends on
     int wave = 0;
     bool feeds = false;  ///< a call of its wave needs it
   };
@@ -35,7 +35,7 @@ class Gathering {
     return function && function->beside(workers_) != HostFunction::Beside::never;
   }
 
-  /// Whether anything moved.
+  /// Returns whether any node moved.
   bool order(RegionId region) {
     const std::vector<NodeId>& nodes = graph_.regions[region].nodes;
     if (std::count_if(nodes.begin(), nodes.end(), [&](NodeId id) { return is_call(id); }) < 2) return false;
@@ -71,7 +71,7 @@ class Gathering {
       if (is_control(kind))
         while (unit.end < nodes.size() && graph_.nodes[nodes[unit.end]].owner == nodes[i]) ++unit.end;
       for (; i < unit.end; ++i) visit(nodes[i], region, unit);
-      if (unit.first) unit.needs.clear();  // what a loop yields comes behind all
+      if (unit.first) unit.needs.clear();  // a carried value's yielded operand is defined behind all units
       std::sort(unit.needs.begin(), unit.needs.end());
       unit.needs.erase(std::unique(unit.needs.begin(), unit.needs.end()), unit.needs.end());
       std::erase(unit.needs, units_.size());
@@ -79,7 +79,7 @@ class Gathering {
     }
   }
 
-  /// What a node, and all that is in it, reads and gives of `region`.
+  /// Records which values of `region` a node and its nested regions read and define.
   void visit(NodeId first, RegionId region, Unit& unit) {
     std::vector<NodeId> pending = {first};
     while (!pending.empty()) {
@@ -99,9 +99,9 @@ class Gathering {
     if (value.valid() && graph_.values[value].region == region) unit.needs.push_back(unit_of_[value]);
   }
 
-  /// The units from `begin` to `end`, between which no effect stands, in the order in which they are to stand.
+  /// The new order of the units from `begin` to `end`, which contain no effect.
   std::vector<std::size_t> gathered(std::size_t begin, std::size_t end) {
-    std::vector<int> calls;  // by wave
+    std::vector<int> calls;  // number of calls per wave
     for (std::size_t i = begin; i < end; ++i) {
       Unit& unit = units_[i];
       for (const std::size_t needed : unit.needs)
@@ -133,8 +133,8 @@ class Gathering {
 
   Graph graph_;
   const int workers_;
-  IdVector<ValueId, std::size_t> unit_of_;  ///< in the region of the value
-  std::vector<Unit> units_;                 ///< of the region at hand
+  IdVector<ValueId, std::size_t> unit_of_;  ///< the unit that defines a value
+  std::vector<Unit> units_;                 ///< units of the current region
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// One walk in program order decides how far each node goes, and then the regions are written anew.
+// hoist_invariant: one walk in program order chooses the destination of each node; then the node lists of all regions are rebuilt.
 #include "graph/passes/hoist_invariant.h"
 
 #include <algorithm>
@@ -35,16 +35,17 @@ class Hoisting {
  private:
   [[nodiscard]] bool moves(NodeId id) const { return home_[id] != graph_.nodes[id].region; }
 
-  /// Of the regions from the node's own outwards that see all operands, the one that runs least often; of equals the innermost.
+  /// Among the node's region and its enclosing ones in which all operands are visible, the one that runs least often; of equals the
+  /// innermost.
   [[nodiscard]] RegionId best_region(NodeId id) const {
     const Node& node = graph_.nodes[id];
     RegionId best = node.region;
     if (!is_movable(graph_, id) || ends_loop_[node.results[0]]) return best;
-    int deepest = 0;  // of the regions that hold the operands, which hold each other
+    int deepest = 0;  // depth of the innermost region that defines an operand; these regions are nested in each other
     for (const ValueId input : node.inputs) {
       const NodeId producer = graph_.values[input].producer;
       const NodeKind kind = graph_.nodes[producer].kind;
-      if (kind == NodeKind::constant) continue;  // goes wherever it is needed
+      if (kind == NodeKind::constant) continue;  // a constant moves to the region that needs it
       deepest = std::max(deepest, depth_[kind == NodeKind::operation ? home_[producer] : graph_.values[input].region]);
     }
     for (RegionId region = best; depth_[region] > deepest;) {
@@ -54,9 +55,9 @@ class Hoisting {
     return best;
   }
 
-  /// Puts what moves in front of the loop or branch that it leaves, in program order. Whether anything moved.
+  /// Inserts moved nodes in front of the loop or branch that they leave, in program order. Returns whether any node moved.
   bool move(const std::vector<NodeId>& order) {
-    IdVector<NodeId, std::vector<NodeId>> front(graph_.nodes.size());  // of a control node
+    IdVector<NodeId, std::vector<NodeId>> front(graph_.nodes.size());  // nodes to insert in front of a control node
     bool any = false;
     for (const NodeId id : order) {
       if (!moves(id)) continue;
@@ -72,7 +73,7 @@ class Hoisting {
       for (const NodeId id : graph_.regions[region].nodes) {
         if (home_[id] != region) continue;
         for (const NodeId moved : front[id]) {
-          if (home_[moved] == region) nodes.push_back(moved);  // a constant may have gone further out, for another reader
+          if (home_[moved] == region) nodes.push_back(moved);  // a constant may have moved further out for another reader
         }
         nodes.push_back(id);
       }
@@ -82,7 +83,7 @@ class Hoisting {
     return true;
   }
 
-  /// A constant of the loop that a node before it reads moves too.
+  /// A constant in the loop that a moved node reads must move, too.
   void take_constant(NodeId id, RegionId region, std::vector<NodeId>& front) {
     if (graph_.nodes[id].kind != NodeKind::constant || graph_.within(region, home_[id])) return;
     home_[id] = region;
@@ -98,7 +99,7 @@ class Hoisting {
 
   Graph graph_;
   const IdVector<RegionId, double> frequency_;
-  IdVector<NodeId, RegionId> home_;  ///< where each node is to stand
+  IdVector<NodeId, RegionId> home_;  ///< destination region of each node
   IdVector<RegionId, int> depth_;
   IdVector<ValueId, bool> ends_loop_;  ///< a loop's predicate is computed in the loop
 };

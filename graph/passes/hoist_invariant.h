@@ -1,14 +1,14 @@
-// hoist-invariant: what a loop computes alike in every trip is computed once, before it.
+// hoist-invariant: moves loop-invariant computations out of loops.
 #pragma once
 
 #include "graph/graph.h"
 
 namespace cleave {
 
-/// Moves pure operations that read nothing of a loop to the region around it where they run least often, by the trips and probabilities in
-/// `graph`; what stands in an arm that is seldom taken stays there. Locations, pins and allowances go along. Left in place: what may fail
-/// for some data (the loop may have no trip), host functions and transfers (a warning says what they cost). The planner moves back what
-/// costs less beside its readers in the loop (sink.h).
+/// Moves each pure operation that reads nothing of a loop to the enclosing region in which it runs least often, by the trip counts and
+/// probabilities in `graph`; an operation in a rarely taken arm therefore stays there. Locations, pins and allowances are kept. Not moved:
+/// operations that may fail for some data (the loop may have no iteration), host functions and transfers (a warning states their cost). The
+/// planner moves an operation back if it costs less beside its readers in the loop (sink.h).
 Graph hoist_invariant(Graph graph);
 
 /// Whether a node may be computed anywhere, any number of times, with the same results and without a failure.

@@ -1,4 +1,4 @@
-// One walk in program order: whatever an equal node's result was before, it is there at the same place.
+// merge_equal: one walk in program order, so that the first of equal nodes is always defined where its duplicates are.
 #include "graph/passes/merge_equal.h"
 
 #include "graph/passes/equal_nodes.h"
@@ -20,7 +20,8 @@ class Merger {
   }
 
  private:
-  /// A region's nodes in order, behind a control node its regions. A while's condition stays open beside its body.
+  /// Visits a region's nodes in order, and after each control node its regions. A while's condition stays open during its body, which may
+  /// read its values.
   void walk() {
     for (RegionId region; const NodeId node : program_order(graph_).nodes) {
       const RegionId next = graph_.nodes[node].region;
@@ -35,13 +36,13 @@ class Merger {
 
   void visit(NodeId id) {
     Node& node = graph_.nodes[id];
-    // A carried node's yielded value comes later; nothing here asks for it.
+    // A carried node's yielded value is defined later and is not needed here.
     for (ValueId& input : node.inputs) input = reads_[input];
     const bool pure = node.kind == NodeKind::operation && node.op->purity_for(node.attributes) == Purity::pure;
     if (node.kind != NodeKind::constant && !pure) return;
     const NodeId same = equal_.find_or_add(id);
     if (same == id) return;
-    // Now one node reads for both: what one of them reads without a mark is not meant.
+    // The remaining node reads for both, so an input's transfer is intended only if both mark it.
     Node& kept = graph_.nodes[same];
     for (std::size_t i = 0; i < kept.meant.size(); ++i) kept.meant[i] = kept.meant[i] && i < node.meant.size() && node.meant[i];
     for (std::size_t i = 0; i < node.results.size(); ++i) reads_[node.results[i]] = graph_.nodes[same].results[i];
@@ -56,8 +57,8 @@ class Merger {
   }
 
   Graph graph_;
-  IdVector<ValueId, ValueId> reads_;  ///< what to read in place of a value
-  EqualNodes equal_;                  ///< of the regions that are open during the walk
+  IdVector<ValueId, ValueId> reads_;  ///< replacement of each value
+  EqualNodes equal_;                  ///< nodes of the regions that are open during the walk
 };
 
 }  // namespace

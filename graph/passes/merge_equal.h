@@ -1,11 +1,11 @@
-// Graph -> Graph: of equal pure nodes the first is read in place of the others.
+// merge-equal: replaces uses of equal pure nodes by the first of them (common subexpression elimination).
 #pragma once
 
 #include "graph/graph.h"
 
 namespace cleave {
 
-/// The others stay, unread, for drop_dead.
+/// The others stay as unused nodes until drop_dead.
 Graph merge_equal(Graph graph);
 
 }  // namespace cleave

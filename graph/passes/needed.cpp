@@ -23,7 +23,7 @@ void NeededValues::need(ValueId value) {
   work_.push_back(value);
 }
 
-/// The node runs: it, and the loops and branches that hold it.
+/// Marks a node, and the loops and branches around it, as needed.
 void NeededValues::need_node(NodeId id) {
   if (!id.valid() || nodes_[id]) return;
   nodes_[id] = true;

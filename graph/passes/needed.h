@@ -1,4 +1,4 @@
-// NeededValues: the values that outputs, effects and the control flow around them need. Changes nothing.
+// NeededValues: the set of live values: those that outputs, effects and the control flow around them need. Does not change the graph.
 #pragma once
 
 #include <span>
@@ -8,7 +8,7 @@
 
 namespace cleave {
 
-/// A loop that surely has a trip, and reads a carried value in none, needs its final value and not the value from before the loop.
+/// If a loop has at least one iteration and none reads a carried value, the yielded value is needed, but not the initial one.
 class NeededValues {
  public:
   /// `also_read`: values that count as outputs.

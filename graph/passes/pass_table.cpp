@@ -16,7 +16,7 @@
 namespace cleave {
 namespace {
 
-/// Of a pass that goes by the graph alone.
+/// Adapts a pass that takes only the graph.
 template <Graph (*pass)(Graph)>
 Graph run(Graph graph, const PassOptions&) {
   return pass(std::move(graph));

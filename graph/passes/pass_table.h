@@ -17,13 +17,13 @@ namespace cleave {
 struct PassOptions {
   std::set<std::string, std::less<>> disabled;  ///< names of passes that do not run
   std::function<void(std::string_view pass, const Graph& graph)> after =
-      {};           ///< told the graph after each pass that ran; null: nobody asks
+      {};           ///< called with the graph after each pass that ran; may be null
   int workers = 1;  ///< threads that call host functions beside the program (HostFunction::beside)
 };
 
 struct Pass {
   std::string_view name;     ///< as on the command line
-  std::string_view summary;  ///< what it does, in one line
+  std::string_view summary;  ///< description in one line
   Graph (*run)(Graph, const PassOptions&);
 };
 std::span<const Pass> pass_table();
@@ -34,10 +34,10 @@ struct StepTime {
   double seconds = 0;
 };
 
-/// An Error (usage) for a name that no pass bears, with the nearest one.
+/// An Error (usage) if no pass has this name; it suggests the nearest one.
 Status check_pass_name(std::string_view name);
 
-/// Runs the table on a graph without errors. Adds a row a pass to `times`, unless null.
+/// Runs the table on a graph without errors. Adds one row per pass to `times`, unless null.
 Graph run_passes(Graph graph, const PassOptions& options = {}, std::vector<StepTime>* times = nullptr);
 
 }  // namespace cleave

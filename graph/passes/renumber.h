@@ -1,19 +1,19 @@
-// Graph -> Graph: nodes, values and regions numbered in program order, as the text form numbers them. Drops what is not kept.
+// renumber: numbers nodes, values and regions in program order, as the text form does, and removes nodes that are not kept.
 #pragma once
 
 #include "graph/graph.h"
 
 namespace cleave {
 
-/// Every node and region in program order: a region's nodes one after the other, behind a control node its regions.
+/// Every node and region in program order: the nodes of a region in sequence, and after each control node its regions.
 struct ProgramOrder {
   std::vector<NodeId> nodes;
   std::vector<RegionId> regions;
 };
 ProgramOrder program_order(const Graph& graph, const IdVector<NodeId, bool>* keep = nullptr);
 
-/// Renumbers `graph`. With `keep`, nodes that are not kept vanish with their results and regions; nothing kept may read them, except
-/// that an output, input or predicate may have been pointed elsewhere before.
+/// Renumbers `graph`. With `keep`, all other nodes are removed with their results and regions; no kept node, output or predicate may still
+/// refer to them.
 Graph in_program_order(Graph graph, const IdVector<NodeId, bool>* keep = nullptr);
 
 }  // namespace cleave

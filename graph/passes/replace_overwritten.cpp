@@ -10,7 +10,7 @@
 namespace cleave {
 namespace {
 
-/// Whether the value is computed from nothing.
+/// Whether the value is computed without operands.
 bool is_literal(const Graph& graph, ValueId value) {
   const Node& producer = graph.nodes[graph.values[value].producer];
   return producer.kind == NodeKind::constant || (producer.kind == NodeKind::operation && producer.inputs.empty());

@@ -1,4 +1,4 @@
-// Compares region by region and node by node in program order, however the ids are numbered.
+// same_program: compares region by region and node by node in program order, independent of id numbers.
 #include "graph/passes/same_program.h"
 
 namespace cleave {
@@ -14,7 +14,7 @@ class Comparison {
   }
 
  private:
-  /// Walks both region trees at once and notes which of `b` stands for which of `a`.
+  /// Walks both region trees in parallel and records which node and value of `b` corresponds to which of `a`.
   bool pair_up() {
     std::vector<RegionId> open{Graph::kRoot};
     regions_[Graph::kRoot] = Graph::kRoot;
@@ -42,7 +42,7 @@ class Comparison {
     return true;
   }
 
-  /// All but what refers to other nodes and values.
+  /// Compares everything except references to other nodes and values.
   static bool same_node(const Node& x, const Node& y) {
     return x.kind == y.kind && x.op == y.op && x.inputs.size() == y.inputs.size() && x.results.size() == y.results.size() &&
            x.regions.size() == y.regions.size() && x.pin == y.pin && x.expected == y.expected && x.assumed == y.assumed &&
@@ -54,7 +54,7 @@ class Comparison {
   bool same_uses() const {
     for (std::size_t i = 0; i < a_.nodes.size(); ++i) {
       const Node& x = a_.nodes[NodeId(i)];
-      if (!nodes_[NodeId(i)].valid()) return false;  // stands in no region
+      if (!nodes_[NodeId(i)].valid()) return false;  // belongs to no region
       const Node& y = b_.nodes[nodes_[NodeId(i)]];
       if ((x.owner.valid() ? nodes_[x.owner] : NodeId()) != y.owner) return false;
       for (std::size_t k = 0; k < x.inputs.size(); ++k) {

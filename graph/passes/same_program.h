@@ -1,4 +1,4 @@
-// Whether two graphs are the same program: the test of "C++ and YAML give the same graph" and of the text form.
+// same_program: structural equality of two graphs, for tests that C++ and YAML give the same graph, and of the text form.
 #pragma once
 
 #include "graph/graph.h"

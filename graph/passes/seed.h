@@ -1,4 +1,4 @@
-// Graph -> Graph: other random numbers. What `--seed` does.
+// add_seed: changes the random numbers of a program, for `--seed`.
 #pragma once
 
 #include "graph/graph.h"

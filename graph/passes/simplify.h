@@ -1,5 +1,5 @@
-// Graph -> Graph: all passes of the table. May remove a transfer or round trip from the program, or make it rarer, never adds one: a node
-// changes its region only to run less often (hoist_invariant.h).
+// simplify: runs all passes of the table. It may remove a transfer or round trip or make it rarer, but never adds one: a node changes its
+// region only to run less often (hoist_invariant.h).
 #pragma once
 
 #include "graph/graph.h"

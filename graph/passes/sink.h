@@ -1,4 +1,5 @@
-// sink: the way back from hoist-invariant, for operations that cost less beside their readers in a loop. Moves what it is told to.
+// sink: the reverse of hoist-invariant, for operations that cost less beside their readers in a loop. It moves the operations that the
+// planner names and decides nothing itself.
 #pragma once
 
 #include <vector>
@@ -7,18 +8,18 @@
 
 namespace cleave {
 
-/// An operation, and the region inside its own to which it is to move: one that holds all that read it.
+/// An operation and its destination: a region nested in the operation's own that contains all its readers.
 struct Sinking {
   NodeId node;
   RegionId into;
 };
 
-/// `graph` with these operations, in program order, moved to right before the first node there that reads them or holds who does. Each is
-/// pure, and read by operations alone.
+/// Moves the given operations (in program order) directly before the first node of their destination that reads them or contains a reader.
+/// Each must be pure and read by operations only.
 Graph sink(Graph graph, const std::vector<Sinking>& sinkings);
 
-/// The node of `region` that holds `inner`, a region inside it; none: that is in the body of the while whose condition `region` is, behind
-/// all of it.
+/// The node of `region` that contains its nested region `inner`. None if `region` is a while's condition and `inner` belongs to the while's
+/// body, which follows all nodes of the condition.
 NodeId holder(const Graph& graph, RegionId inner, RegionId region);
 
 }  // namespace cleave

@@ -78,8 +78,8 @@ class UnusedFinder {
     return NodeId(std::size_t{0});
   }
 
-  /// Readers stand behind what they read, but for carried values: what is met first from behind, and does not feed what was met before,
-  /// is a cause. One that turns out to feed a later cause is none.
+  /// Finds causes in reverse program order, in which readers come before their operands (except for carried values): an unread node that
+  /// feeds no cause found before is a cause itself, and is dropped again if it turns out to feed a later one.
   std::vector<NodeId> causes() {
     std::vector<NodeId> found;
     for (std::size_t i = graph_.nodes.size(); i-- > 0;) {
@@ -94,7 +94,7 @@ class UnusedFinder {
     return found;
   }
 
-  /// Everything that feeds `id` alone, or with others that nothing needs.
+  /// Marks all unneeded nodes that feed `id`, directly or indirectly.
   void cover(NodeId id) {
     std::vector<NodeId> work{id};
     while (!work.empty()) {
@@ -109,14 +109,14 @@ class UnusedFinder {
     }
   }
 
-  /// What a loop counts is part of its head, and nobody has to read it.
+  /// A loop's counter is part of its header and may remain unread.
   [[nodiscard]] bool counts(const Node& node) const {
     if (graph_.regions[node.region].kind != RegionKind::for_body) return false;
     const SourceLocation& loop = graph_.nodes[graph_.regions[node.region].owner].location;
     return node.location.line == loop.line && node.location.file_name() == loop.file_name();
   }
 
-  /// Both arms of a branch may bind the name that nothing reads: one of the two is said.
+  /// If both arms of a branch bind the same unread name, only one of them is reported.
   bool first_of_branch(NodeId id) { return !merged_by_[id].valid() || said_merges_.insert(merged_by_[id]).second; }
 
   [[nodiscard]] Diagnostic unread(NodeId id) const {
@@ -139,9 +139,10 @@ class UnusedFinder {
   const Graph& graph_;
   NeededValues needed_;
   IdVector<NodeId, bool> covered_, read_;
-  IdVector<NodeId, bool> decides_;      ///< conditions and counts: where nothing needs their loop or branch, what stands inside is said
-  bool any_unread_ = false;             ///< an operation
-  std::set<Place> used_places_;         ///< of operations that are read; empty where none is unread
+  IdVector<NodeId, bool>
+      decides_;                  ///< conditions and counts: if their loop or branch is unneeded, the statements inside are reported instead
+  bool any_unread_ = false;      ///< whether any operation is unread
+  std::set<Place> used_places_;  ///< locations of operations that are read; empty if none is unread
   IdVector<NodeId, NodeId> merged_by_;  ///< the merge that reads a node's result, or none
   std::set<NodeId> said_merges_;
 };

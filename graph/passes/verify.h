@@ -8,13 +8,13 @@
 
 namespace cleave {
 
-/// A rule that a graph breaks, as a sentence that names nodes, and what stands nearest to it in the program.
+/// A violated rule: a sentence that names nodes, and the nearest node or output.
 struct Finding {
   std::string sentence;
   NodeId node;      ///< none: an output, or the graph as a whole
   int output = -1;  ///< index into Graph::outputs
 };
-/// All that is found, at most a hundred; empty if `graph` is well formed.
+/// All violations, at most a hundred; empty if `graph` is well formed.
 std::vector<Finding> find_broken_rules(const Graph& graph);
 
 /// The sentences alone.

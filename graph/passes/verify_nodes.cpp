@@ -17,7 +17,7 @@ class Nodes {
                       graph_.values[ValueId(i)].producer);
       }
     }
-    if (!findings_.none()) return;  // type rules multiply extents
+    if (!findings_.none()) return;  // type rules multiply extents, so types must be valid first
     for (std::size_t i = 0; i < graph_.nodes.size() && !findings_.full(); ++i) check(NodeId(i));
     for (std::size_t i = 0; i < graph_.regions.size(); ++i) check_predicate(RegionId(i));
     check_outputs();
@@ -27,7 +27,7 @@ class Nodes {
   void say(NodeId id, const std::string& what) { findings_.add(describe(graph_, id) + " " + what, id); }
   const TensorType& type(ValueId value) const { return graph_.values[value].type; }
 
-  /// True if the node has so many inputs and results; says so if not.
+  /// Whether the node has these numbers of inputs and results; reports it if not.
   bool counts(NodeId id, std::size_t inputs, std::size_t results) {
     const Node& node = graph_.nodes[id];
     if (node.inputs.size() == inputs && node.results.size() == results) return true;
@@ -90,7 +90,7 @@ class Nodes {
     }
   }
 
-  /// Inputs and parameters are there before anything runs, and are told apart by name.
+  /// Inputs and parameters must be in the root region and have distinct names.
   void check_leaf(NodeId id) {
     if (!counts(id, 0, 1)) return;
     if (graph_.nodes[id].region != Graph::kRoot) say(id, "must stand in the root region, not in a loop or branch");

@@ -3,7 +3,7 @@
 namespace cleave::detail {
 namespace {
 
-/// Plays the program through once, without recursion, keeping for each value whether it can be read at that point.
+/// Walks the program once, without recursion, and tracks for each value whether it is readable at the current point.
 class Order {
  public:
   Order(const Graph& graph, Findings& findings)
@@ -39,7 +39,7 @@ class Order {
     const Node& node = graph_.nodes[id];
     if (node.kind == NodeKind::merge) {
       check_behind_branch(nodes, position);
-    } else if (node.kind != NodeKind::carried) {  // what carried and merge read is checked where it is read
+    } else if (node.kind != NodeKind::carried) {  // operands of carried and merge are checked at the ends of their regions
       for (ValueId input : node.inputs) read(id, input);
     }
     if (node.kind == NodeKind::carried) {
@@ -52,7 +52,7 @@ class Order {
     open_.push_back({node.regions[0]});
   }
 
-  /// Only merges of the same branch may stand between a merge and its branch.
+  /// Only merges of the same branch are allowed between a branch and its merge.
   void check_behind_branch(const std::vector<NodeId>& nodes, std::size_t position) {
     const NodeId owner = graph_.nodes[nodes[position]].owner;
     const bool behind = position > 0 && (nodes[position - 1] == owner || graph_.nodes[nodes[position - 1]].owner == owner);
@@ -68,7 +68,7 @@ class Order {
     switch (region.kind) {
       case RegionKind::root: return end_program();
       case RegionKind::while_condition:
-        // The body follows and sees what the condition computed; both close together.
+        // The body follows and may read the condition's values, so both are closed together.
         open_.back() = {graph_.nodes[region.owner].regions[1]};
         return;
       case RegionKind::for_body:
@@ -129,7 +129,7 @@ class Order {
   const Graph& graph_;
   Findings& findings_;
   IdVector<ValueId, State> state_;
-  IdVector<NodeId, std::vector<NodeId>> dependents_;  ///< of a control node: its counter, carried values or merges
+  IdVector<NodeId, std::vector<NodeId>> dependents_;  ///< per control node: its counter, carried values or merges
   std::vector<Frame> open_;
 };
 

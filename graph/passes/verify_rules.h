@@ -9,7 +9,7 @@
 
 namespace cleave::detail {
 
-/// What was found, shortened: a graph that is broken everywhere needs no million sentences.
+/// A bounded list of violations, so that a thoroughly broken graph does not give a million sentences.
 class Findings {
  public:
   void add(std::string sentence, NodeId node = {}) {
@@ -32,11 +32,12 @@ std::string describe(const Graph& graph, NodeId node);
 std::string describe(const Graph& graph, ValueId value);
 std::string describe(const Graph& graph, RegionId region);
 
-/// Ids in range, each value of one producer, each node in one region, regions a tree in order, control nodes and their regions.
+/// Checks that ids are in range, each value has one producer, each node is in one region, regions form an ordered tree, and control nodes
+/// have their regions.
 void verify_structure(const Graph& graph, Findings& findings);
-/// Each node by itself: operands, attributes, types, names, pins. Expects a sound structure.
+/// Checks each node by itself: operands, attributes, types, names, pins. Requires a valid structure.
 void verify_nodes(const Graph& graph, Findings& findings);
-/// Who may read what: every operand is there when its reader runs. Expects sound nodes, too.
+/// Checks that every operand is defined before its reader runs (dominance). Requires valid nodes, too.
 void verify_order(const Graph& graph, Findings& findings);
 
 }  // namespace cleave::detail

@@ -8,7 +8,7 @@ class Structure {
   Structure(const Graph& graph, Findings& findings) : graph_(graph), findings_(findings), placed_(graph.nodes.size(), 0) {}
 
   void verify() {
-    if (!check_ids()) return;  // everything below indexes
+    if (!check_ids()) return;  // the checks below index by these ids
     check_tree();
     check_membership();
     check_results();
@@ -75,7 +75,7 @@ class Structure {
       if (region.kind == RegionKind::root) findings_.add(at(id) + " is a second root");
       if (region.parent.index >= i) findings_.add(at(id) + " stands before its parent, " + at(region.parent));
       const std::vector<RegionId>& held = graph_.nodes[region.owner].regions;
-      const bool listed = (!held.empty() && held[0] == id) || (held.size() > 1 && held[1] == id);  // no node holds more
+      const bool listed = (!held.empty() && held[0] == id) || (held.size() > 1 && held[1] == id);  // no node has more regions
       if (!listed) findings_.add(at(id) + " is not among the regions of its owner, " + at(region.owner));
     }
   }
@@ -136,7 +136,7 @@ class Structure {
     }
   }
 
-  /// Counters, carried values and merges: of the right control node, in the right region.
+  /// Checks that counters, carried values and merges have the right control node and region.
   void check_owner(NodeId id) {
     const Node& node = graph_.nodes[id];
     const bool dependent = node.kind == NodeKind::counter || node.kind == NodeKind::carried || node.kind == NodeKind::merge;

@@ -1,5 +1,5 @@
-// Reads the tokens, numbers, types and attributes of the text form, with line and column. Internal to parse.cpp.
-// Every method that can fail returns false after `fail` has recorded the first error; nothing is allocated that the text does not hold.
+// Reads the tokens, numbers, types and attributes of the text form, with line and column. Internal to parse.cpp. Every method that can fail
+// returns false after `fail` has recorded the first error; allocations are bounded by the size of the text.
 #pragma once
 
 #include <memory>

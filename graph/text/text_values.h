@@ -1,4 +1,4 @@
-// How names, numbers, arrays and attributes are written in the text form. Internal to text_*.cpp.
+// Formats names, numbers, arrays and attributes in the text form. Internal to text_*.cpp.
 #pragma once
 
 #include <string>

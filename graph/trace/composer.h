@@ -1,5 +1,6 @@
-// Composer: what a composite function is traced with. Every part stands at the place of the user's call, inside of a scope with the
-// function's name, so that messages, paths and pictures say `layer_norm` and not only its parts. Knows no function; graph/ops has them.
+// Composer: the interface through which a composite function records its operations. Each has the location of the user's call and a scope
+// with the function's name, so that messages, paths and pictures name `layer_norm`, not only its parts. It knows no particular function;
+// graph/ops has them.
 #pragma once
 
 #include <functional>
@@ -12,8 +13,8 @@
 
 namespace cleave {
 
-/// A value inside of a composite function: an operand, or what was computed from some. Numbers are literals, as for Tensor. After a mistake
-/// it is poison, and nothing more is reported about what is computed from it.
+/// A value inside a composite function: an operand or an intermediate result. Numbers are literals, as for Tensor. After a mistake the
+/// value is poison, and no further mistake is reported for values computed from it.
 class Part {
  public:
   Part() = default;
@@ -22,7 +23,7 @@ class Part {
   Part(Tracer& tracer, Operand operand) : tracer_(&tracer), operand_(std::move(operand)) {}
 
   [[nodiscard]] const Operand& operand() const { return operand_; }
-  /// Element type and shape; of poison `f32[]`.
+  /// Element type and shape; `f32[]` for poison.
   [[nodiscard]] TensorType type() const;
   [[nodiscard]] Shape shape() const { return type().shape; }
   [[nodiscard]] DType dtype() const { return type().dtype; }
@@ -43,7 +44,7 @@ class Composer {
   /// Calls an operation or another composite function: `c("sum", {x}, {{"axis", axis}})`.
   Part operator()(std::string_view function, std::span<const Part> inputs, Attributes attributes = {});
   Part operator()(std::string_view function, std::initializer_list<Part> inputs, Attributes attributes = {});
-  /// The same with every result.
+  /// The same for functions with several results: returns all of them.
   Parts all(std::string_view function, std::span<const Part> inputs, Attributes attributes = {});
   Part constant(Array value);
 
@@ -53,13 +54,13 @@ class Composer {
   Part multiply(const Part& a, const Part& b) { return (*this)("multiply", {a, b}); }
   Part divide(const Part& a, const Part& b) { return (*this)("divide", {a, b}); }
 
-  /// Of element type `dtype`: itself, if it has that.
+  /// `x` converted to element type `dtype`; `x` itself if it has that type.
   Part as(DType dtype, const Part& x) { return x.dtype() == dtype ? x : (*this)("astype", {x}, {{"dtype", dtype}}); }
   Part reshape(const Part& x, Shape shape) { return (*this)("reshape", {x}, {{"shape", std::move(shape)}}); }
-  /// `count` trips over carried values: `body` gets the counter (i32) and the values as they are, and gives them as they become.
+  /// `count` trips over carried values: `body` gets the counter (i32) and the current values, and returns their next values.
   Parts for_loop(const Part& count, const Parts& initial, const std::function<Parts(const Part& counter, const Parts& carried)>& body);
 
-  /// A mistake that no part would find, at the user's call. Returns poison.
+  /// Reports a mistake that no recorded operation would detect, at the user's call. Returns poison.
   Part error(DiagnosticKind kind, std::string message);
 
  private:

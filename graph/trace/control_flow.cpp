@@ -5,7 +5,7 @@
 namespace cleave::detail {
 namespace {
 
-/// The place where the value was computed, which is where a wrong one is to be blamed; else the loop or branch.
+/// The location where the value was computed, at which a mistake is reported; if unknown, that of the loop or branch.
 SourceLocation place_of(TraceContext& context, const Operand& operand, const Here& here) {
   const Graph& graph = context.tracer().graph();
   if (operand.value.valid()) return graph.producer(operand.value).location;
@@ -37,7 +37,7 @@ void assign(TraceContext& context, const std::vector<Leaf>& leaves, std::vector<
   for (std::size_t i = 0; i < leaves.size(); ++i) *leaves[i].tensor = context.tensor(std::move(operands[i]));
 }
 
-/// Results without a name in their nest are called as the body or arm named them.
+/// Results without a name in their nest take the name that the body or arm gave them.
 void inherit_names(TraceContext& context, const std::vector<Leaf>& leaves, const std::vector<Operand>& results,
                    const std::vector<Tracer::State>& yielded) {
   for (std::size_t i = 0; i < leaves.size(); ++i)

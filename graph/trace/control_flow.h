@@ -1,5 +1,5 @@
 // Loops and branches of a traced program: recorded as regions, never unrolled (a plain C++ loop unrolls). State and results are nests
-// (nest.h): one Tensor, a tuple, a vector, a struct. The templates take a nest apart; control_flow.cpp records.
+// (nest.h): one Tensor, a tuple, a vector, a struct. The templates flatten a nest; control_flow.cpp records.
 #pragma once
 
 #include <concepts>
@@ -13,10 +13,10 @@
 namespace cleave {
 
 struct LoopOptions {
-  std::optional<double> expect = {};  ///< how many trips the plan assumes where the count is not known
+  std::optional<double> expect = {};  ///< trip count that the plan assumes if the count is unknown
 };
 struct BranchOptions {
-  std::optional<double> probability = {};  ///< of the first arm
+  std::optional<double> probability = {};  ///< probability that the first arm is taken
 };
 
 /// What the body of a `for_loop` returns to stop early: the new state, and whether this trip was the last.
@@ -37,11 +37,11 @@ inline Until<std::tuple<>> until(const Tensor& stop) {
 
 namespace detail {
 
-/// A loop being recorded. Without a trace it does nothing; if an exception leaves the body, the loop is closed as it stands.
+/// Records one loop. Outside a trace it does nothing; if an exception leaves the body, the destructor closes the loop in its current state.
 class LoopRecorder {
  public:
   enum class Kind { count, condition };
-  /// Opens the loop; `state` holds the carried values as seen inside from then on.
+  /// Opens the loop and replaces `state` by the carried values as seen inside.
   LoopRecorder(Kind kind, const Tensor& count, std::vector<Leaf> state, const LoopOptions& options, const Here& here);
   LoopRecorder(const LoopRecorder&) = delete;
   LoopRecorder& operator=(const LoopRecorder&) = delete;
@@ -50,7 +50,7 @@ class LoopRecorder {
   [[nodiscard]] bool open() const { return context_ != nullptr; }
   [[nodiscard]] const Tensor& counter() const { return counter_; }
   void condition(const Tensor& predicate);
-  /// Ends the loop; `state` then holds the values after it.
+  /// Ends the loop and replaces `state` by the values after it.
   void close(const std::vector<Leaf>& yielded, const Tensor* stop = nullptr);
 
  private:
@@ -71,7 +71,7 @@ class BranchRecorder {
 
   [[nodiscard]] bool open() const { return context_ != nullptr; }
   void otherwise();
-  /// Ends the branch; `then_values` then hold its results.
+  /// Ends the branch and replaces `then_values` by its results.
   void close(const std::vector<Leaf>& then_values, const std::vector<Leaf>& else_values);
 
  private:
@@ -79,7 +79,7 @@ class BranchRecorder {
   Here here_;
 };
 
-/// Calls `f(first..., state)`, or with the parts of a tuple where `f` takes them one by one.
+/// Calls `f(first..., state)`, or unpacks the tuple `state` if `f` takes its parts as separate parameters.
 template <class F, class S, class... First>
 decltype(auto) call_with_state(F& f, S& state, const First&... first) {
   if constexpr (std::invocable<F&, const First&..., S&>)
@@ -100,7 +100,7 @@ void close_loop(LoopRecorder& loop, const R& result) {
 
 }  // namespace detail
 
-/// `state = body(i, state)`, `count` times, with `i` an i32 scalar from 0. Over 0 trips the state stays as it was.
+/// `state = body(i, state)`, `count` times, with `i` an i32 scalar from 0. With 0 trips the state is unchanged.
 ///
 ///   Tensor w = for_loop(1000, w0, [&](Tensor step, Tensor w) { return w - 0.01 * gradient_of(w); });
 ///   auto [a, b] = for_loop(n, std::tuple(a0, b0), [](Tensor i, Tensor a, Tensor b) { return std::tuple(b, a + b); }, {.expect = 50});

@@ -47,7 +47,7 @@ class Loop {
            node.results.size() == 1 && graph_.values[node.results[0]].type.elements() <= kMostElements;
   }
 
-  /// What the condition and the carried values that it depends on are computed from, in the order of tracing, and those carried values.
+  /// Collects the nodes from which the condition is computed, in tracing order, and the carried values that it depends on.
   bool find_state() {
     std::vector<NodeId> pending{graph_.values[condition_].producer};
     std::map<NodeId, bool> seen;
@@ -86,7 +86,7 @@ class Loop {
     return true;
   }
 
-  /// The carried values before the first trip: computed from what stands in front of the loop.
+  /// Evaluates the initial carried values from the nodes before the loop.
   [[nodiscard]] std::optional<Values> first() const {
     Values known, state;
     for (const NodeId id : nodes_) {
@@ -101,7 +101,7 @@ class Loop {
     return state;
   }
 
-  /// Everything that one trip computes.
+  /// Evaluates all collected nodes for one iteration.
   [[nodiscard]] std::optional<Values> computed(const Values& state) const {
     Values known = state;
     for (const NodeId id : nodes_) {

@@ -15,7 +15,7 @@
 
 namespace cleave {
 
-/// One call under way. It owns the memory that the function works on: of a call that nobody waits for any more, only this is left.
+/// State of one pending call. It owns the memory that the function works on, so that it outlives an abandoned wait.
 struct HostTokenState {
   using Clock = std::chrono::steady_clock;
   std::vector<Array> inputs, results;
@@ -33,18 +33,19 @@ struct HostTokenState {
     }
     changed.notify_all();
   }
-  /// The outcome, or that the limits were reached first; what comes later is ignored.
+  /// Sets the outcome: the call's result or an exceeded limit, whichever comes first; later ones are ignored.
   Status wait(const CallLimits& limits) {
     std::unique_lock lock(mutex);
     const auto is_over = [this] { return outcome.has_value(); };
     if (!limits.seconds) {
       changed.wait(lock, limits.stop, is_over);
     } else {
-      // No clock counts as far as a double.
+      // A clock's duration cannot represent every double.
       const std::chrono::duration<double> patience(std::min(*limits.seconds, 1e9));
       const auto deadline = begun + std::chrono::duration_cast<std::chrono::nanoseconds>(patience);
       changed.wait_until(lock, limits.stop, deadline, is_over);
-      // Who looks late finds a call completed that was late, too: a deadline of its own holds for it, but not the waiter's patience.
+      // A late waiter may find a call that completed after the limit. The function's own deadline is still enforced then, the waiter's
+      // default limit is not.
       if (outcome && limits.declared && completed > deadline) outcome = late(limits);
     }
     if (!outcome) {
@@ -97,7 +98,7 @@ std::string ordinal(std::size_t i) {
   return "operand " + std::to_string(i + 1);
 }
 
-/// Why the callable does not fit the call, or an empty text.
+/// The reason why the callable does not fit the call, or an empty text.
 std::string mismatch(const HostCallable& callable, std::span<const TensorType> results, std::span<const std::optional<TensorType>> inputs) {
   if (!callable.typed) return {};
   if (callable.inputs.size() != inputs.size())
@@ -128,7 +129,7 @@ class CallWithToken final : public PendingCall {
  public:
   CallWithToken(std::shared_ptr<HostTokenState> state, Status started) : state_(std::move(state)), started_(std::move(started)) {}
   Status wait(HostResults results, const CallLimits& limits) override {
-    // Where it failed to start, the token may still be held by work that is under way: wait for its end too.
+    // If the start failed, running work may still hold the token, so wait for its end, too.
     Status finished = state_->wait(limits);
     if (!started_) return started_;
     if (finished) std::move(state_->results.begin(), state_->results.end(), results.begin());
@@ -150,7 +151,7 @@ HostCallable guarded(std::function<Status(HostInputs, HostResults, HostToken)> f
   HostCallable callable;
   callable.begin = [f = std::move(f)](HostInputs inputs, HostResults results) -> Result<std::unique_ptr<PendingCall>> {
     auto state = std::make_shared<HostTokenState>();
-    // The inputs may be views of memory that goes on to other values once the run does not wait any more.
+    // Inputs may be views of memory that is reused once the run stops waiting, so copy them.
     for (const Array& input : inputs) {
       Result<Array> copy = copied(input);
       if (!copy) return copy.error();
@@ -192,7 +193,7 @@ std::vector<Tensor> record_host_call(const HostName& name, std::span<const TypeS
     good = good && type;
     function.returns.push_back(type.value_or(TensorType{}));
   }
-  // Literals take the type that the function wants where it says so.
+  // Literals take the parameter's type if the function declares one.
   std::vector<Tensor> given;
   std::vector<std::optional<TensorType>> types;
   for (std::size_t i = 0; i < inputs.size(); ++i) {

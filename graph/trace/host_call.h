@@ -1,5 +1,5 @@
-// Host functions in a traced program: C++ code that cleave does not look into and that runs on the host between other operations. This
-// header turns a callable into a HostFunction and records the call; the executor runs it.
+// host_call: opaque C++ functions in a traced program, which run on the host between other operations. This header turns a callable into a
+// HostFunction and records the call; the executor runs it.
 #pragma once
 
 #include <array>
@@ -20,20 +20,20 @@
 namespace cleave {
 
 struct HostOptions {
-  /// Deterministic and without effects: calls may be merged or dropped, and those of asynchronous functions are under way together. A
-  /// function that keeps its thread is called by one thread at a time, unless ExecutorOptions::workers says otherwise and `seconds` is
-  /// 0.1 ms or more. Functions that are not pure keep their program order.
+  /// Deterministic and without effects: calls may be merged or dropped, and calls of asynchronous functions may overlap. A synchronous
+  /// function is called by one thread at a time, unless ExecutorOptions::workers allows more and `seconds` is at least 0.1 ms. Impure
+  /// functions keep their program order.
   bool pure = false;
   std::optional<double> seconds = {};  ///< declared cost of one call
-  /// Seconds that one call may take; longer is an Error (machine) of its line. An asynchronous call is ended there; a function that keeps
-  /// its thread cannot be, and is found out once it comes back. Without a deadline an asynchronous call is waited for as long as the
-  /// executor's watchdog waits, any other one for ever.
+  /// Seconds that one call may take; a longer call is an Error (machine) at its line. An asynchronous call ends at the deadline; a
+  /// synchronous one cannot be interrupted, and its overrun is detected when it returns. Without a deadline, the wait for an asynchronous
+  /// call is limited by the executor's watchdog, and for a synchronous call it is not limited.
   std::optional<double> deadline = {};
 };
 
-/// Completes one call of an asynchronous host function, from any thread, once. If all copies are gone before that, the call is an Error.
-/// The memory of inputs and results lives as long as a copy does: where the run did not wait (it was cancelled, or past the deadline),
-/// completing the call is too late but harmless.
+/// Completes one call of an asynchronous host function, once and from any thread. If all copies are destroyed before that, the call fails
+/// with an Error. The memory of inputs and results stays valid as long as a copy exists: completing a call that the run no longer waits for
+/// (cancelled, or past the deadline) has no effect.
 class HostToken {
  public:
   void done() const;
@@ -51,21 +51,21 @@ namespace detail {
 using HostInputs = std::span<const Array>;
 using HostResults = std::span<Array>;
 
-/// A callable with what its parameters say about inputs and results.
+/// A callable with the input and result types that its parameters declare.
 struct HostCallable {
-  /// As those of HostFunction.
+  /// The same as HostFunction::call and HostFunction::begin.
   std::function<Status(HostInputs, HostResults, const CallLimits&)> call;
   std::function<Result<std::unique_ptr<PendingCall>>(HostInputs, HostResults)> begin = nullptr;
-  bool typed = false;                                           ///< the two lists below hold; else it takes whatever it is given
-  std::vector<std::optional<DType>> inputs = {}, results = {};  ///< nothing: an Array of any type
-  bool fills_in_place = false;                                  ///< as HostFunction::fills_in_place: it sees no Array of its results
+  bool typed = false;                                           ///< the two lists below are valid; else any types are accepted
+  std::vector<std::optional<DType>> inputs = {}, results = {};  ///< unset: an Array of any type
+  bool fills_in_place = false;  ///< as HostFunction::fills_in_place: the callable gets spans, not Arrays, for its results
 };
 
-/// Turn exceptions into Errors. With a token the call is over when that is completed.
+/// Wrap `f` so that exceptions become Errors. With a token, the call is complete when the token is.
 HostCallable guarded(std::function<Status(HostInputs, HostResults)> f);
 HostCallable guarded(std::function<Status(HostInputs, HostResults, HostToken)> f);
 
-/// What a parameter of a typed host function is bound to.
+/// The arguments of one call, from which the parameters of a typed host function are bound in order.
 struct HostBinding {
   HostInputs inputs;
   HostResults results;
@@ -145,7 +145,7 @@ Status status_of(F& f, A&&... arguments) {
 template <class F, class... P>
 HostCallable typed_callable(F f, std::type_identity<std::tuple<P...>>) {
   auto bound = [f]([[maybe_unused]] HostBinding binding) mutable {
-    std::tuple<P...> arguments{HostParameter<P>::bind(binding)...};  // braces: from left to right
+    std::tuple<P...> arguments{HostParameter<P>::bind(binding)...};  // braces guarantee evaluation from left to right
     return std::apply([&](auto&&... a) { return status_of(f, static_cast<P>(a)...); }, arguments);
   };
   HostCallable callable;
@@ -182,13 +182,13 @@ struct NoResults {};
 
 namespace detail {
 Result<Graph> bind_host_function(Graph graph, std::string_view name, HostCallable callable);
-/// Records the call; as many Tensors as `results`, void after a mistake.
+/// Records the call and returns one Tensor per result type, void Tensors after a mistake.
 std::vector<Tensor> record_host_call(const HostName& name, std::span<const TypeSpec> results, const HostOptions& options,
                                      HostCallable callable, const std::vector<Tensor>& inputs);
 }  // namespace detail
 
-/// Calls `function` on the host, each time the program comes by: `host_call(name, result types, [options,] function, inputs…)`. Gives a
-/// Tensor for one result type, a std::array of Tensors for several.
+/// Calls `function` on the host each time the program reaches the call: `host_call(name, result types, [options,] function, inputs…)`.
+/// Gives a Tensor for one result type, a std::array of Tensors for several.
 ///
 ///   Tensor next = host_call("simulate", {"f32[84, 84]"}, {.pure = true, .seconds = 2e-3},
 ///                           [](std::span<const float> state, std::span<float> next) { … }, state);
@@ -196,7 +196,7 @@ std::vector<Tensor> record_host_call(const HostName& name, std::span<const TypeS
 ///
 /// The function takes a `std::span<const T>` (or `const Array&`) for each input, then a `std::span<T>` (or `Array&`) for each result, all
 /// row-major; or `(std::span<const Array> inputs, std::span<Array> results)`. Results come zero-filled. A last parameter `HostToken` makes
-/// it asynchronous: the call is over when the token is completed, and the spans stay valid as long as a copy of the token. It returns
+/// it asynchronous: the call is complete when the token is, and the spans stay valid as long as a copy of the token exists. It returns
 /// nothing or a Status; an Error or an exception ends the run with an Error that names the call's line. Element types that do not fit are
 /// an error here (`type`). The function is copied (`std::ref(f)` is not, and must outlive the runs); it may be called from another thread
 /// than this one.
@@ -230,9 +230,9 @@ requires(std::convertible_to<const Inputs&, Tensor>&&...) void host_call(const H
   host_call(name, NoResults{}, HostOptions{}, std::move(function), inputs...);
 }
 
-/// The graph with `function` behind every call of the host function `name`: a graph that was saved and loaded has lost its C++ functions.
-/// Takes the functions that `host_call` takes. An Error if the graph calls no such function (kind `unknown`) or the element types do not
-/// fit (at the call).
+/// The graph with every call of the host function `name` bound to `function`, since a graph that was saved and loaded has lost its C++
+/// functions. Takes the functions that `host_call` takes. An Error if the graph calls no such function (kind `unknown`) or the element
+/// types do not fit (at the call).
 ///
 ///   Result<Graph> graph = Graph::load("controller.graph");
 ///   if (graph) graph = bind(*graph, "simulate", [](std::span<const float> state, std::span<float> next) { … });

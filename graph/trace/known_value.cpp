@@ -12,7 +12,7 @@ class Folding {
  public:
   explicit Folding(const Graph& graph) : graph_(graph) {}
 
-  /// Recursion is bounded by the number of nodes that are looked at.
+  /// The number of visited nodes bounds the recursion.
   std::optional<Array> value(ValueId id) {
     if (++visited_ > kMostFoldedNodes || graph_.values[id].type.elements() > kMostFoldedElements) return std::nullopt;
     const Node& node = graph_.producer(id);
@@ -31,7 +31,7 @@ class Folding {
   }
 
  private:
-  /// Not what the command line may change (`--seed`), and nothing that is pinned or called on the host.
+  /// Excludes values that the command line may change (`--seed`), pinned nodes and host calls.
   static bool foldable(const Node& node) {
     return node.op->purity_for(node.attributes) == Purity::pure && node.pin == Side::none && node.op->moves_to == Side::none &&
            !node.host_function() && node.results.size() == 1 && !node.attributes.find("seed");

@@ -1,4 +1,4 @@
-// What is known of a value while a program is traced: what follows from constants alone. Internal to the Tracer.
+// Constant evaluation while a program is traced. Internal to the Tracer.
 #pragma once
 
 #include <optional>
@@ -8,7 +8,7 @@
 
 namespace cleave {
 
-/// The value, where a few small pure operations give it from constants; nothing where it depends on data, or would take long to say.
+/// The value, if a few small pure operations compute it from constants; nothing if it depends on data or is expensive to compute.
 [[nodiscard]] std::optional<Array> known_value(const Graph& graph, ValueId value);
 
 }  // namespace cleave

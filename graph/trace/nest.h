@@ -1,4 +1,5 @@
-// Nests: what loops carry and traces return. A Tensor; a tuple, pair, array or vector of nests; or a plain struct that lists its members:
+// Nests: nested structures of Tensors, as loop state and as results of traces. A nest is a Tensor; a tuple, pair, array or vector of nests;
+// or a plain struct that lists its members:
 //
 //   struct Layer {
 //     Tensor w, b;
@@ -18,7 +19,7 @@
 
 namespace cleave {
 
-/// One Tensor of a nest and what it is called there ("layers.0.w"; empty: nothing known).
+/// One Tensor of a nest and its path in it ("layers.0.w"; empty: unknown).
 struct Leaf {
   Tensor* tensor;
   std::string name;
@@ -82,7 +83,7 @@ std::vector<Leaf> leaves(T& nest) {
   return result;
 }
 
-/// The type in which a nest is kept: numbers become Tensors (literals).
+/// The type in which a nest is stored: numbers become Tensors (literals).
 template <class T>
 using NestOf = std::conditional_t<std::is_arithmetic_v<std::decay_t<T>>, Tensor, std::decay_t<T>>;
 

@@ -1,5 +1,5 @@
-// What is said of a condition that is no scalar bool, and how to make it one: once for the Tracer and for the readers, which know better
-// where it stands.
+// The message for a condition that is not a scalar bool, with its fix. Shared by the Tracer and the readers, which know its location
+// better.
 #pragma once
 
 #include <string>

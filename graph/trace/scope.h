@@ -1,4 +1,5 @@
-// What holds for every operation recorded until the end of a C++ block: a name in the chain of locations, a pin, a silenced diagnostic.
+// Scope: properties of every operation recorded until the end of a C++ block: a name in the chain of locations, a pin, a silenced
+// diagnostic.
 #pragma once
 
 #include <memory>
@@ -13,13 +14,13 @@ namespace cleave {
 class Tracer;
 class TraceContext;
 
-/// Where a program can be told to run: `Device::host`, `Device::accelerator`.
+/// The devices to which operations can be pinned: `Device::host`, `Device::accelerator`.
 using Device = Side;
 
 /// The former name of DiagnosticKind.
 using Kind [[deprecated("DiagnosticKind")]] = DiagnosticKind;
 
-/// Ends what it stands for when it goes out of scope. Keep it in a variable: `auto layer = scope("layer3");`
+/// Ends its property when it goes out of scope. Keep it in a variable: `auto layer = scope("layer3");`
 class [[nodiscard]] Scope {
  public:
   Scope(std::shared_ptr<TraceContext> context, void (Tracer::*end)());
@@ -32,8 +33,8 @@ class [[nodiscard]] Scope {
   void (Tracer::*end_)();
 };
 
-/// Names the part of the program recorded from here on: locations chain through it, so that an operation inside of a helper function is
-/// shown with the call that led there.
+/// Names the part of the program recorded from here on. It becomes part of the chain of each location, so that an operation inside a helper
+/// function is shown with the call that led to it.
 ///
 ///   Tensor dense(Tensor x, Tensor w, Here here = Here::now()) { auto s = scope("dense", here); return relu(matmul(x, w)); }
 Scope scope(std::string label, Here here = Here::now());

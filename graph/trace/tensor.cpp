@@ -41,7 +41,7 @@ Tensor& Tensor::operator%=(const Term& b) {
   return *this = detail::operate("%", "remainder", {*this, b.tensor}, b.here);
 }
 
-// The place is that of the left operand: with clang it is where the expression starts, with GCC both are where it ends.
+// Uses the left operand's location: with clang it is the start of the expression; with GCC both operands have its end.
 Tensor operator+(const Term& a, const Term& b) {
   return detail::operate("+", "add", {a.tensor, b.tensor}, a.here);
 }

@@ -1,5 +1,5 @@
 // Tensor: a handle on a value of the program that is being traced. It holds no data and computes nothing; every operator records an
-// operation with the caller's place (trace.h starts a trace, ops/ops.h has the functions).
+// operation with the caller's source position (trace.h starts a trace, ops/ops.h has the functions).
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,8 @@ requires std::is_arithmetic_v<T> Literal make_literal(T number) {
   return {Literal::Type::integer, static_cast<std::int64_t>(number), 0, above};
 }
 
-/// What `x.slice(...)` takes from one axis: an index (the axis goes away), a range, or `all`. Negative numbers count from the end.
+/// The part of one axis that `x.slice(...)` selects: an index (which removes the axis), a range, or `all_of_axis`. Negative numbers count
+/// from the end.
 struct Pick {
   std::optional<std::int64_t> start, stop;
   std::int64_t step = 1;
@@ -41,8 +42,8 @@ struct Pick {
 inline const Pick all_of_axis{};
 
 /// A handle on a value of the trace in progress: copying it copies no data, assigning to it binds the name to another value. Numbers
-/// convert to it as literals. After a mistake (which is reported once, at its line) the handle is void: nothing more is reported about what
-/// is computed from it.
+/// convert to it as literals. After a mistake (reported once, at its line) the handle is void, and no further mistake is reported for
+/// values computed from it.
 ///
 ///   Graph g = trace("axpy", {{"x", "f32[4]"}, {"y", "f32[4]"}}, [](Tensor x, Tensor y) { return 2 * x + y; });
 ///
@@ -54,7 +55,7 @@ class Tensor {
   template <class T>
   requires std::is_arithmetic_v<T> Tensor(T number) : operand_(make_literal(number)) {}
 
-  /// Element type and shape, known while tracing; of a void handle `f32[]`.
+  /// Element type and shape, known while tracing; `f32[]` for a void handle.
   [[nodiscard]] TensorType type() const;
   [[nodiscard]] Shape shape() const { return type().shape; }
   [[nodiscard]] DType dtype() const { return type().dtype; }
@@ -67,7 +68,7 @@ class Tensor {
   /// `x[i]`: the i-th part along the first axis.
   [[nodiscard]] Tensor operator[](const Term& index) const;
 
-  // Bind the handle to the new value; the old value and other handles on it stay as they are.
+  // These operators bind the handle to the new value; the old value and other handles on it are unchanged.
   Tensor& operator+=(const Term& b);
   Tensor& operator-=(const Term& b);
   Tensor& operator*=(const Term& b);
@@ -82,7 +83,7 @@ class Tensor {
   Operand operand_;
 };
 
-/// An operand of an operator: a Tensor or number together with the place where it is written. Only ever made implicitly.
+/// An operand of an operator: a Tensor or number together with its source position. Constructed only by implicit conversion.
 struct Term {
   Term(const Tensor& t, Here h = Here::now()) : tensor(t), here(h) {}
   template <class T>

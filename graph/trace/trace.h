@@ -1,4 +1,4 @@
-// Tracing: runs a C++ function once on Tensors and gives the Graph that it describes. Mistakes are collected in `graph.diagnostics`, each
+// trace(): runs a C++ function once on Tensors and returns the Graph that it describes. Mistakes are collected in `graph.diagnostics`, each
 // at the line of the call; tracing goes on to find further ones, and nothing throws.
 //
 //   Graph graph = trace("regression", {{"x", "f32[4, 2]"}, {"y", "f32[4, 1]"}}, [](Tensor x, Tensor y) {
@@ -37,7 +37,7 @@ struct TypeSpec {
   TypeSpec(DType dtype, Shape shape) : type(TensorType{dtype, std::move(shape)}) {}
 
   TensorType type;
-  std::string malformed;  ///< the text, where it is no type
+  std::string malformed;  ///< the text, if it is not a valid type
 };
 
 /// An input of a program: name, type and, if wanted, a file (.npy or .csv) with default data.
@@ -52,8 +52,8 @@ struct Input {
   Here here;
 };
 
-/// How a parameter begins: one number for all elements (0 is `Init(0)`), which its type must hold, an Array of its type, a file, or random
-/// numbers.
+/// The initial value of a parameter: one number for all elements (0 is `Init(0)`), which must be representable in its type, an Array of its
+/// type, a file, or random numbers.
 struct Init {
   template <class T>
   requires std::is_arithmetic_v<T> Init(T number) {
@@ -83,25 +83,25 @@ struct Init {
 };
 
 struct TraceOptions {
-  std::vector<std::string> outputs = {};  ///< of what the function returns, in order; empty: names of members, of `named`, or `output0`…
-  Limits limits = {};                     ///< promises on the plan, as `limits:` of a model
+  std::vector<std::string> outputs = {};  ///< names of the function's results, in order; empty: names of members, of `named`, or `output0`…
+  Limits limits = {};                     ///< limits on the plan, as `limits:` in a model
   Diagnostics* diagnostics = nullptr;     ///< gets a copy of `graph.diagnostics`
 };
 
-/// A value that is initialised once and then kept; outside of loops and branches.
+/// Records a value that is initialized once and then kept. Must be called outside of loops and branches.
 Tensor parameter(std::string name, const TypeSpec& type, const Init& init, Here here = Here::now());
-/// Data known now, as part of the program.
+/// Records data that is known while tracing and becomes part of the program.
 Tensor constant(Array value, Here here = Here::now());
-/// Gives a value the name by which messages, pictures and outputs call it; the last name counts. An input or parameter keeps its own name
-/// in messages, and is called so as an output. Returns the value.
+/// Sets the name of a value in messages, pictures and outputs; the last name counts. An input or parameter keeps its own name in messages;
+/// the new name applies to it only as an output. Returns the value.
 Tensor named(std::string_view name, const Tensor& x, Here here = Here::now());
 
 namespace detail {
 
-/// The type, or nothing after reporting that the text is none.
+/// The type; if the text is not a valid type, reports that and returns nothing.
 std::optional<TensorType> resolve(const TypeSpec& spec, const Here& here);
 
-/// A trace from begin to end. Its destructor puts back the trace that was in progress before, also after an exception.
+/// One trace from begin to end. The destructor restores the trace that was in progress before, also after an exception.
 class TraceRecorder {
  public:
   TraceRecorder(std::string name, const Here& here);
@@ -119,10 +119,11 @@ class TraceRecorder {
   Here here_;
 };
 
-/// What a trace gives where memory ended.
+/// The result of a trace that ran out of memory.
 Graph without_memory(const std::string& name, const Here& here, const TraceOptions& options);
 
-/// What `work` gives, which traces; what the traced function throws goes on to its caller, but not that memory has ended.
+/// Runs `work`, which traces, and returns its graph. Exceptions of the traced function propagate, except that exhausted memory becomes a
+/// diagnostic.
 template <class F>
 Graph guarded_trace(const std::string& name, const Here& here, const TraceOptions& options, F&& work) {
   try {
@@ -145,7 +146,8 @@ Graph record(TraceRecorder& recorder, Call&& call, const TraceOptions& options) 
 
 }  // namespace detail
 
-/// Records `body`, which takes one Tensor an input and returns a nest of Tensors, the outputs (or nothing: a program for its effects).
+/// Records `body`, which takes one Tensor per input and returns the outputs as a nest of Tensors (or void, for a program that has only
+/// effects).
 template <std::size_t n, class F>
 Graph trace(std::string name, const Input (&inputs)[n], F&& body, const TraceOptions& options = {}, Here here = Here::now()) {
   return detail::guarded_trace(name, here, options, [&] {
@@ -160,7 +162,7 @@ Graph trace(std::string name, const Input (&inputs)[n], F&& body, const TraceOpt
   });
 }
 
-/// The same where the number of inputs is known at run time only: `body` takes a `const std::vector<Tensor>&`.
+/// The same for a number of inputs that is known only at run time: `body` takes a `const std::vector<Tensor>&`.
 template <class F>
 requires std::invocable < F&, const std::vector<Tensor>
 & > Graph trace(std::string name, const std::vector<Input>& inputs, F&& body, const TraceOptions& options = {}, Here here = Here::now()) {

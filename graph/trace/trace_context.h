@@ -1,5 +1,6 @@
-// TraceContext: the trace in progress of a thread, through which Tensors reach their Tracer. The one place with a thread-local pointer
-// (so that `zeros(...)` and scopes find the trace). Users do not name it; trace.h, control_flow.h and the functions of ops/ do.
+// TraceContext: the trace in progress on a thread, through which Tensors reach their Tracer. It holds the tracing API's only thread-local
+// pointer, by which `zeros(...)` and scopes find the trace. Internal to trace.h, control_flow.h and the functions of ops/; users do not
+// name it.
 #pragma once
 
 #include <initializer_list>
@@ -21,22 +22,22 @@ class TraceContext : public std::enable_shared_from_this<TraceContext> {
 
   /// The innermost trace in progress on this thread, or null.
   static TraceContext* current();
-  /// Makes `context` (or null) the current one; returns the one before.
+  /// Makes `context` (or null) the current one and returns the previous one.
   static TraceContext* enter(TraceContext* context);
 
   [[nodiscard]] Tracer& tracer() { return *tracer_; }
   [[nodiscard]] bool open() const { return tracer_.has_value(); }
-  /// Ends the trace: its Tensors are out of use from now on.
+  /// Ends the trace and returns its graph. Its Tensors must not be used afterwards.
   Graph finish();
   void close() { tracer_.reset(); }
 
-  /// What stands behind a Tensor in this trace; a Tensor without value or of another trace is reported at `here` and gives poison.
+  /// The operand of a Tensor in this trace. A Tensor without a value or of another trace is reported at `here` and gives poison.
   Operand operand(const Tensor& tensor, const Here& here);
   Tensor tensor(Operand operand) { return {shared_from_this(), std::move(operand)}; }
   static const Operand& peek(const Tensor& tensor) { return tensor.operand_; }
   static std::optional<TensorType> type(const Tensor& tensor);
 
-  /// Reports a mistake in the current trace; without one there is nobody to collect it, and it goes to standard error.
+  /// Reports a mistake in the current trace, or on standard error if no trace is in progress.
   static void report(DiagnosticKind kind, const Here& here, std::string message);
 
  private:
@@ -45,12 +46,12 @@ class TraceContext : public std::enable_shared_from_this<TraceContext> {
 
 namespace detail {
 
-/// Records `op` in the current trace. Without one: reported, and as after a mistake.
+/// Records `op` in the current trace. If no trace is in progress, reports that and returns void Tensors, as after a mistake.
 std::vector<Tensor> apply(std::string_view op, std::span<const Tensor> inputs, Attributes attributes, const Here& here);
 Tensor call(std::string_view op, std::initializer_list<Tensor> inputs, Attributes attributes, const Here& here);
 Tensor call(std::string_view op, std::span<const Tensor> inputs, Attributes attributes, const Here& here);
 
-/// An operator, which messages name by its symbol.
+/// Records an operator, which messages name by its symbol.
 Tensor operate(std::string_view symbol, std::string_view op, std::initializer_list<Tensor> inputs, const Here& here);
 
 /// `x.slice(...)` and `x[i]`.

@@ -1,6 +1,6 @@
-// Tracer: builds a Graph, one call an op, for C++ functions and YAML models alike. It checks number, attributes and types of the operands
-// at the call, converts mixed element types (docs/ops.md says how), gives literals their type, and reports a mistake once: its result is
-// poison, and nothing is reported about what is computed from that.
+// Tracer: builds a Graph, one call per op, for C++ functions and YAML models alike. It checks number, attributes and types of the operands
+// at the call, promotes mixed element types (docs/ops.md has the rules), gives literals their type, and reports a mistake once: its result
+// is poison, and no further mistake is reported for values computed from it.
 #pragma once
 
 #include <memory>
@@ -27,14 +27,14 @@ struct Literal {
   }
 };
 
-/// The element type of a literal that meets no other operand.
+/// The element type of a literal without another operand to adapt to.
 DType default_dtype(const Literal& literal);
 
-/// What an op is applied to: a value of the graph, a literal, or poison (neither: the result of a mistake already reported).
+/// An operand of an op: a value of the graph, a literal, or poison (neither; the result of a mistake that was already reported).
 struct Operand {
   ValueId value;
   std::optional<Literal> literal;
-  SourceLocation written;  ///< of a literal: where it stands, if the face knows
+  SourceLocation written;  ///< source location of a literal, if the front end knows it
   std::string name;        ///< the name that the user gave this handle by `named`, or empty
 
   Operand() = default;
@@ -56,31 +56,31 @@ class Tracer {
   Operand constant(Array value, SourceLocation location);
 
   // --- operations ---------------------------------------------------------------------------------------------------------------
-  /// Applies `op`; a composite function is traced into its parts. Returns one operand a result; all poisoned (as many as the op has at the
-  /// least, never empty unless the op gives none) after a mistake.
+  /// Applies `op`; a composite function is traced into its parts. Returns one operand per result. After a mistake all are poison, in the
+  /// smallest number of results that the op can have.
   std::vector<Operand> apply(const OpDef& op, std::span<const Operand> inputs, Attributes attributes, SourceLocation location);
   /// Single-result form.
   Operand call(const OpDef& op, std::span<const Operand> inputs, Attributes attributes, SourceLocation location);
-  /// The same for an operator: messages name it by its `symbol` (`*`), as it is written.
+  /// The same for an operator, which messages name by its `symbol` (`*`).
   Operand operate(std::string_view symbol, const OpDef& op, std::span<const Operand> inputs, SourceLocation location);
   /// Gives a literal its type (`wanted`, else i32, f32 or bool) as a constant node; other operands pass through.
   Operand materialize(const Operand& operand, SourceLocation location, std::optional<DType> wanted = std::nullopt);
-  /// The name that a value has in the program (a variable, a name in a file). A value keeps its first one; carried values are named by
-  /// begin_*.
+  /// Sets the name that a value has in the program (a variable, a name in a file). Only the first call for a value counts; begin_* name
+  /// carried values.
   void name(const Operand& operand, std::string_view name);
-  /// The name that the user gives a value by `named`, for messages and outputs: the last one counts. The value of an input or parameter
-  /// keeps its own in messages, since runs are given it by that. Returns a handle with the name.
+  /// Sets the name that the user gives a value by `named`, for messages and outputs; the last call counts. An input or parameter keeps its
+  /// own name in messages, since callers bind it by that name. Returns a handle with the new name.
   Operand rename(Operand operand, std::string_view name, const SourceLocation& location);
-  /// The last name that the user gave, else the one that the value has in the program; empty if there is none.
+  /// The last name that the user gave, else the value's name in the program, else empty.
   [[nodiscard]] std::string name_of(const Operand& operand) const;
-  /// Names a result of a loop or branch as the user named the value that was yielded to it, if he did.
+  /// Gives a result of a loop or branch the name that the user gave to the yielded value, if any.
   void inherit_name(const Operand& result, const Operand& yielded);
   [[nodiscard]] const TensorType* type(const Operand& operand) const;  ///< null for poison; a literal's default scalar type
-  [[nodiscard]] const Graph& graph() const;                            ///< as far as it is built
+  [[nodiscard]] const Graph& graph() const;                            ///< the graph built so far
 
   // --- control flow: begin, trace the inside, end; strictly nested -----------------------------------------------------------------
   struct State {
-    std::string name;  ///< of the carried value, or empty
+    std::string name;  ///< name of the carried value, or empty
     Operand operand;
     SourceLocation location;
   };
@@ -91,7 +91,8 @@ class Tracer {
   /// `count`: an integer scalar (literal: known trips; value: a runtime count, assumed 10 unless `expect`).
   Loop begin_for(const Operand& count, std::span<const State> initial, SourceLocation location, std::optional<double> expect = std::nullopt,
                  std::string_view counter_name = {});
-  /// Ends the body: yields one operand a carried value (of its type), `until` tested after each trip. Returns the values after the loop.
+  /// Ends the body: yields one operand per carried value, of its type; `until` is tested after each trip. Returns the values after the
+  /// loop.
   std::vector<Operand> end_for(std::span<const State> yielded, const std::optional<Operand>& until = std::nullopt);
   Loop begin_while(std::span<const State> initial, SourceLocation location, std::optional<double> expect = std::nullopt);
   void while_condition(const Operand& predicate, SourceLocation location);  ///< ends the condition, begins the body
@@ -111,27 +112,27 @@ class Tracer {
   void pop_allow();
 
   // --- end ------------------------------------------------------------------------------------------------------------------------
-  /// A value that a traced function returns, and its name in the nest of results (empty: it has none there).
+  /// A value that a traced function returns, and its name in the nest of results, or empty.
   struct Returned {
     std::string member;
     Operand operand;
   };
-  /// The names of outputs: those in the nest, else those that the user gave (a value with several names that is returned several times uses
-  /// one each time), else those of the values where they are free, else `output0`, `output1`... by position. Two values to which the user
-  /// gave one name are reported where the later output got it.
+  /// The names of outputs, by precedence: the name in the nest; a name that the user gave (a value returned several times uses a different
+  /// one of its names each time); the value's own name if no other output has it; `output0`, `output1`... by position. If the user gave two
+  /// outputs the same name, that is reported at the place where the later one was named.
   std::vector<std::string> output_names(std::span<const Returned> returned);
   void output(std::string name, const Operand& operand, SourceLocation location);
   void set_limits(Limits limits);
-  /// Reports a mistake that the face found.
+  /// Reports a mistake that the front end found.
   void error(DiagnosticKind kind, SourceLocation location, std::string message, std::vector<Note> notes = {});
-  /// The chain of open scopes, put behind a location that the face made.
+  /// Appends the chain of open scopes to a location of the front end.
   [[nodiscard]] SourceLocation chained(SourceLocation location) const;
   [[nodiscard]] bool has_errors() const;
-  /// The graph, with its diagnostics. The Tracer is spent.
+  /// Returns the graph with its diagnostics. The Tracer must not be used afterwards.
   Graph finish();
-  /// The same, with a warning for what nothing reads: for programs that people write.
+  /// The same, with warnings for values that nothing reads. Used for programs written by people.
   Graph finish_written();
-  /// The program's author asked for the type of a value, and so uses it, whether or not an operation reads it.
+  /// Records that the program queried a value's type, so that the value counts as used even if no operation reads it.
   void note_type_asked(const Operand& operand);
 
  private:

@@ -1,4 +1,4 @@
-// Tracer: one op applied. Attributes are completed, operands promoted, the type rule asked, the node recorded; a composite function is
+// Tracer: applies one op: completes attributes, promotes operands, evaluates the type rule and records the node. A composite function is
 // traced into its parts.
 #include "graph/trace/composer.h"
 #include "graph/trace/tracer_state.h"
@@ -6,7 +6,7 @@
 namespace cleave {
 namespace {
 
-/// How many results a failed call stands for, as far as the op itself says.
+/// Number of poisoned results of a failed call, as far as the op determines it.
 std::size_t results_at_least(const OpDef& op, const Attributes& attributes) {
   for (const AttributeDef& definition : op.attributes) {
     if (definition.type != AttributeDef::Type::function) continue;
@@ -22,7 +22,7 @@ bool may_fail_on_purpose(const OpDef& op) {
   return false;
 }
 
-/// The element type that the promoted operands meet in.
+/// The common element type of the promoted operands.
 DType common_dtype(const OpDef& op, std::span<const Operand> inputs, const Graph& graph) {
   std::optional<DType> common;
   bool weak[3] = {false, false, false};  // by Literal::Type
@@ -73,7 +73,7 @@ bool Tracer::State_::check_common_type(const OpDef& op, std::span<const Operand>
 bool Tracer::State_::promote_operands(const OpDef& op, std::span<const Operand> inputs, const SourceLocation& location) {
   std::optional<DType> common;
   if (op.promotion != Promotion::none) {
-    for (const Operand& input : inputs)  // before their types are read
+    for (const Operand& input : inputs)  // must precede reading their types
       if (input.value.valid() && !check_visible(input.value, location)) return false;
     if (!check_common_type(op, inputs, location)) return false;
     common = common_dtype(op, inputs, graph);

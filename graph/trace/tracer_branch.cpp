@@ -1,4 +1,4 @@
-// Tracer: branches, and how often they are taken.
+// Tracer: branches and their probabilities.
 #include "graph/trace/tracer_state.h"
 
 namespace cleave {
@@ -54,7 +54,7 @@ void Tracer::begin_otherwise() {
   s.enter(s.add_region(RegionKind::else_arm, frame.outer, frame.node));
 }
 
-/// At the arm that binds the value; where both do, at the second.
+/// Reports at the arm that binds the value; if both do, at the second.
 void Tracer::State_::report_arms(const Frame& frame, const State& a, const State& b, const TensorType& first, const TensorType& second) {
   const std::string name = quoted(b.name.empty() ? a.name : b.name, "a value");
   const DiagnosticKind kind = first.shape == second.shape ? DiagnosticKind::type : DiagnosticKind::shape;
@@ -74,7 +74,7 @@ void Tracer::State_::report_arms(const Frame& frame, const State& a, const State
         std::move(notes));
 }
 
-/// The type in which two arms meet; nothing (and a report) if they do not.
+/// The common type of two arms' values; if there is none, reports it and returns nothing.
 std::optional<TensorType> Tracer::State_::merged_type(const Frame& frame, const State& a, const State& b) {
   auto literal_type = [](const Literal& literal) { return TensorType{default_dtype(literal), {}}; };
   const Literal* x = a.operand.literal ? &*a.operand.literal : nullptr;

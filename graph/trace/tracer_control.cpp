@@ -1,5 +1,5 @@
-// Tracer: loops, and the frames that loops and branches (tracer_branch.cpp) share: what is traced until a frame's end goes into its
-// regions.
+// Tracer: loops, and the frames that loops and branches (tracer_branch.cpp) share. Nodes traced between the begin and end of a frame belong
+// to its regions.
 #include <cmath>
 #include <limits>
 
@@ -12,7 +12,7 @@ namespace cleave {
 namespace {
 
 constexpr double kAssumedTrips = 10;
-/// Nodes in which a mistaken division is looked for.
+/// Largest number of nodes searched for a mistaken division.
 constexpr std::size_t kMostLookedAt = 64;
 
 }  // namespace
@@ -57,7 +57,7 @@ std::vector<Note> division_notes(const Graph& graph, ValueId value, DType meant)
   return {};
 }
 
-/// Of a number alone that is carried: how it would begin as the type that it becomes.
+/// For a carried value that starts as a bare number: the spelling of that number with the type that the value becomes.
 std::string begin_as(const Graph& graph, ValueId initial, const TensorType& wanted) {
   const Node& node = graph.producer(initial);
   const TensorType& type = graph.values[initial].type;
@@ -99,7 +99,7 @@ void Tracer::State_::open_frame(NodeId node, RegionKind kind, const SourceLocati
   enter(frames.back().first);
 }
 
-/// The frame that ends here.
+/// Closes and returns the innermost frame.
 Tracer::State_::Frame Tracer::State_::close_frame() {
   CLEAVE_CHECK(!frames.empty(), "nothing to end");
   Frame frame = std::move(frames.back());
@@ -127,7 +127,7 @@ ValueId Tracer::State_::predicate(const Operand& operand, const SourceLocation& 
 
 // --- carried values ---------------------------------------------------------------------------------------------------------------
 
-/// The initial values, in the region that is to hold the loop; none for a mistake.
+/// The initial values, in the region of the loop; an invalid id after a mistake.
 std::vector<ValueId> Tracer::State_::initial_values(std::span<const State> initial) {
   std::vector<ValueId> result;
   result.reserve(initial.size());
@@ -156,7 +156,7 @@ std::vector<Operand> Tracer::State_::add_carried(std::span<const State> initial,
   return inside;
 }
 
-/// The value yielded to `carried`, of its type; none after a mistake.
+/// The value yielded to `carried`, converted to its type; invalid after a mistake.
 ValueId Tracer::State_::yielded_value(const State& state, NodeId carried) {
   const TensorType type = graph.values[graph.nodes[carried].results[0]].type;
   const Literal* literal = state.operand.literal ? &*state.operand.literal : nullptr;
@@ -182,7 +182,7 @@ ValueId Tracer::State_::yielded_value(const State& state, NodeId carried) {
   return {};
 }
 
-/// Feeds the yielded values to the carried nodes. Returns the values after the loop.
+/// Connects the yielded values to the carried nodes and returns the values after the loop.
 std::vector<Operand> Tracer::State_::yield(std::span<const State> yielded) {
   const Frame& frame = frames.back();
   CLEAVE_CHECK(yielded.size() == frame.carried.size(), "a loop yields one operand a carried value");
@@ -302,7 +302,7 @@ std::vector<Operand> Tracer::end_while(std::span<const State> yielded) {
   return after;
 }
 
-/// A condition that is true and that nothing in the loop changes never stops it.
+/// Reports a loop whose condition is true and never changes in it.
 void Tracer::State_::check_ends(const Frame& frame) {
   if (frame.may_end || !cannot_end(graph, frame.node)) return;
   const Node& producer = graph.producer(graph.regions[frame.first].predicate);

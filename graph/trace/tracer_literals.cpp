@@ -1,4 +1,4 @@
-// Literals of the Tracer: weakly typed numbers that take their type where they meet a value, and fold among themselves.
+// Tracer: literals, weakly typed numbers that adapt to the type of another operand; operations on literals alone are folded.
 #include <cmath>
 #include <utility>
 
@@ -9,7 +9,7 @@
 namespace cleave {
 namespace {
 
-/// The scalar that `literal` is in `dtype`, or nothing if it does not fit.
+/// The scalar of `literal` in `dtype`, or nothing if it does not fit.
 std::optional<Array> scalar(const Literal& literal, DType dtype) {
   const bool floating = literal.type == Literal::Type::floating;
   if (floating && !is_floating(dtype)) return std::nullopt;
@@ -129,7 +129,7 @@ ValueId Tracer::State_::materialize(const Operand& operand, const SourceLocation
   if (range && is_floating(dtype)) message += "; " + range_text(dtype);
   if (range && !wanted)
     message += "; write `astype(" + to_string(literal) + (is_floating(dtype) ? ", f64)`" : literal.above_i64 ? ", u64)`" : ", i64)`");
-  // Where the number stands, not where it is used; that place has its own chain of scopes.
+  // The location of the number itself, not of its use; it has its own chain of scopes.
   graph.diagnostics.error(range ? DiagnosticKind::value : DiagnosticKind::type, operand.written.file ? operand.written : chained(location),
                           std::move(message));
   return {};

@@ -51,7 +51,7 @@ void Tracer::inherit_name(const Operand& result, const Operand& yielded) {
   if (given && result.value.valid()) state_->graph.values[result.value].name = given->name;
 }
 
-/// The names that the user gave the value and that none of `returned` bears itself, oldest first.
+/// The user's names of the value that no handle in `returned` has itself, oldest first.
 std::vector<Tracer::State_::GivenName> Tracer::State_::names_left(ValueId value, std::span<const Returned> returned) const {
   const auto found = value.valid() ? given_names.find(value.index) : given_names.end();
   std::vector<GivenName> left = found == given_names.end() ? std::vector<GivenName>() : found->second;
@@ -73,7 +73,7 @@ std::vector<std::string> Tracer::output_names(std::span<const Returned> returned
     std::string name = returned[i].member;
     if (name.empty()) name = several ? operand.name : name_of(operand);
     if (name.empty() && several) {
-      // The last of the names that are left, one for each time that the value is returned without one.
+      // Takes the last of the remaining names, one for each unnamed return of the value.
       const auto without = [&](const Returned& each) { return same(each) && each.operand.name.empty(); };
       const std::vector<State_::GivenName> left = s.names_left(operand.value, returned);
       const auto here = returned.begin() + static_cast<std::ptrdiff_t>(i);
@@ -87,7 +87,7 @@ std::vector<std::string> Tracer::output_names(std::span<const Returned> returned
     const SourceLocation* given = again && returned[i].member.empty() ? s.where_named(operand.value, name) : nullptr;
     if (given && first->second != operand.value)
       s.graph.diagnostics.error(DiagnosticKind::value, *given, "`" + name + "` is the name of another output already");
-    // A name that the user did not give as one of an output gives way to another.
+    // A name that the user did not give to the output is replaced if it is taken.
     if (again) name.clear();
     if (!name.empty()) taken.emplace(name, operand.value);
     names.push_back(std::move(name));

@@ -1,4 +1,4 @@
-// What a Tracer holds while a program is recorded, and the steps that its source files share. Internal to tracer*.cpp.
+// Tracer::State_: the Tracer's state while a program is recorded, and the steps that its source files share. Internal to tracer*.cpp.
 //   tracer.cpp          leaves, scopes, outputs
 //   tracer_names.cpp    names that the user gives values and outputs
 //   tracer_literals.cpp literals: their types, constants, folding
@@ -16,17 +16,17 @@
 namespace cleave {
 
 std::string to_string(const Literal& literal);
-/// Whether a literal may stand for a value of `dtype` where nothing is promoted (yielded values, arms of a branch).
+/// Whether a literal can become a constant of `dtype` in places without promotion (yielded values, arms of a branch).
 bool adapts(const Literal& literal, DType dtype);
-/// The literal that `op` gives for literals alone, or nothing where that is none of the foldable ops and types.
+/// The result of `op` on literals only; nothing if the op or its types cannot be folded.
 std::optional<Literal> fold_literals(const OpDef& op, std::span<const Operand> inputs, const Attributes& attributes);
-/// "`w`", or the given words for what has no name.
+/// "`w`", or `otherwise` if `name` is empty.
 std::string quoted(const std::string& name, std::string_view otherwise);
-/// Where a value of integers was meant: the division `/` that made `value` a floating one, and what to write; none if it was not that.
+/// Notes for a floating `value` in place of an integer: the `/` that produced it and the fix; none if no division did.
 std::vector<Note> division_notes(const Graph& graph, ValueId value, DType meant);
-/// What an integer scalar is, if it follows from constants alone.
+/// The value of an integer scalar, if it follows from constants alone.
 std::optional<std::int64_t> integer_constant(const Graph& graph, ValueId value);
-/// What to write where a number alone begins a carried value that becomes `wanted`; empty if it is none.
+/// The suggested spelling of a carried value's initial number so that it has type `wanted`; empty if the initial value is not a number.
 std::string begin_as(const Graph& graph, ValueId initial, const TensorType& wanted);
 
 struct Tracer::State_ {
@@ -35,9 +35,9 @@ struct Tracer::State_ {
     NodeId node;
     RegionId outer;               ///< the region that holds it
     SourceLocation location;      ///< chained
-    std::vector<NodeId> carried;  ///< none for a poisoned initial value
+    std::vector<NodeId> carried;  ///< an invalid id for a poisoned initial value
     RegionId first;               ///< the first region: body, condition or then arm
-    bool second = false;          ///< the second region has begun
+    bool second = false;          ///< the second region has been entered
     bool may_end = false;         ///< holds a host function with effects: its failure ends the run, and with it an endless loop
   };
   /// The results of one recorded op: `count` values from `first` on, or a literal, or neither after a mistake.
@@ -46,7 +46,7 @@ struct Tracer::State_ {
     std::optional<Literal> literal;
     std::size_t first = 0, count = 0;
   };
-  /// A name given by `named`, and where; or the name that the value had before (`by_user` is false).
+  /// A name given by `named` and its location; or the name that the value had before (`by_user` is false).
   struct GivenName {
     std::string name;
     SourceLocation location;
@@ -58,16 +58,16 @@ struct Tracer::State_ {
   };
 
   Graph graph;
-  RegionId region = Graph::kRoot;  ///< where nodes go
-  std::vector<bool> open{true};    ///< by region: it holds the current one or is it
+  RegionId region = Graph::kRoot;  ///< the region to which nodes are added
+  std::vector<bool> open{true};    ///< per region: whether it is the current one or encloses it
   std::vector<Frame> frames;
   std::vector<std::shared_ptr<const SourceFrame>> scopes;
   std::vector<Side> places;
   std::vector<Allowance> allowances;
   std::unordered_set<std::string> leaf_names, output_names;
   std::vector<ValueId> asked;                                             ///< values whose types the program's author asked for
-  std::unordered_map<std::uint32_t, std::vector<GivenName>> given_names;  ///< by value, oldest first; of values that were given one
-  bool out_of_order = false;                                              ///< a constant went into an arm that had ended
+  std::unordered_map<std::uint32_t, std::vector<GivenName>> given_names;  ///< names of each user-named value, oldest first
+  bool out_of_order = false;                                              ///< a constant was added to an arm that had ended
   const OpDef* astype = nullptr;
   std::string astype_attribute;
   TensorType literal_types[3] = {{DType::boolean, {}}, {DType::i32, {}}, {DType::f32, {}}};  ///< by Literal::Type
@@ -93,19 +93,20 @@ struct Tracer::State_ {
   bool check_leaf(const std::string& name, const TensorType& type, const SourceLocation& location);
   Operand add_leaf(NodeKind kind, const std::string& name, TensorType type, Attributes attributes, const SourceLocation& location);
   ValueId add_constant(Array value, RegionId where, const SourceLocation& location);
-  /// The value of an operand in `where`; a literal becomes a constant of `wanted`. None after a mistake.
+  /// The value of an operand in region `where`; a literal becomes a constant of type `wanted`. Invalid after a mistake.
   ValueId materialize(const Operand& operand, const SourceLocation& location, std::optional<DType> wanted, RegionId where);
   ValueId cast(ValueId value, DType dtype, const SourceLocation& location);
 
-  /// Reports a mistake in a call of `op`, which the message names: in words of what was written.
+  /// Reports a mistake in a call of `op`; the message names it as the user wrote it.
   void refuse(const OpDef& op, DiagnosticKind kind, const SourceLocation& location, std::string message);
   Recorded record(const OpDef& op, std::span<const Operand> inputs, Attributes attributes, const SourceLocation& location);
-  /// The types that the type rule gives for the operands, which are then in `values`, promoted; an error and nothing if it refuses them.
+  /// Promotes the operands into `values` and returns the result types of the type rule; reports an error and returns nothing if the rule
+  /// rejects them.
   std::optional<std::vector<TensorType>> checked_results(const OpDef& op, std::span<const Operand> inputs, const Attributes& attributes,
                                                          const SourceLocation& location);
-  /// Whether the operands that are promoted meet in a type; reports it where not.
+  /// Whether the promoted operands have a common type; reports an error if not.
   bool check_common_type(const OpDef& op, std::span<const Operand> inputs, const SourceLocation& location);
-  /// Fills `values` with the operands of `op`, promoted.
+  /// Fills `values` with the promoted operands of `op`.
   bool promote_operands(const OpDef& op, std::span<const Operand> inputs, const SourceLocation& location);
 
   /// A checked predicate; none after a mistake.
