@@ -1,5 +1,6 @@
-// The device suite: what a device computes against the oracle, for every op of the vocabulary, every model, many random programs, on every
-// kind of placement; equal results from run to run; and what becomes of a program's errors. Shards well (GTEST_TOTAL_SHARDS).
+// The device suite compares a device's results with the reference executor's: for every op of the vocabulary, every model and many random
+// programs, under every kind of placement. It also checks that results are the same from run to run and that a program's errors are
+// reported. It shards well (GTEST_TOTAL_SHARDS).
 #include "tests/device/device_under_test.h"
 
 #include <gmock/gmock.h>

@@ -1,5 +1,5 @@
-// Which device the device suite runs on: the first GPU, or what CLEAVE_TEST_DEVICE names (cuda:1, simulated). Tests skip, with the reason,
-// where it cannot be had. CLEAVE_TEST_SEEDS sets how many random programs are run.
+// The device that the device suite runs on: the first GPU, or the one that CLEAVE_TEST_DEVICE names (cuda:1, simulated). If that device is
+// not available, tests skip and say why. CLEAVE_TEST_SEEDS sets the number of random programs.
 #pragma once
 
 #include <cstdlib>

@@ -1,7 +1,7 @@
-// Every example in the documents is real. A block behind `<!-- file: PATH -->` is that file of the tree, word for word; a ```console block
-// is run, command by command from the top of the tree, and must print what stands below each `$ ` line ([...] in a line stands for
-// anything; standard error follows standard output). CLEAVE_UPDATE_GOLDEN=1 writes what is true into the documents. Also: lines of
-// prose are short, and links lead somewhere.
+// Every example in the documents is real. A block behind `<!-- file: PATH -->` equals that file of the source tree, word for word. A
+// ```console block is run, command by command, from the top of the source tree, and must print the text below each `$ ` line ([...] in a
+// line stands for any text; standard error follows standard output). CLEAVE_UPDATE_GOLDEN=1 writes the true output into the documents.
+// Also: lines of prose are short, and links lead somewhere.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-// docs/machine-files.md has every key of a machine file that the reader knows, and no other; what it calls required is, and the defaults
-// that it gives are those of the reader.
+// docs/machine-files.md lists exactly the keys of a machine file that the reader knows. Keys that it calls required are required, and its
+// defaults are the reader's.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-// docs/ops.md is written from the records of the ops and from what the devices say of themselves: CLEAVE_UPDATE_GOLDEN=1 rewrites it,
-// otherwise it must be up to date. Element types are found by asking each op's type rule for every type, on the ops' samples.
+// docs/ops.md is generated from the records of the ops and the devices' own tables: CLEAVE_UPDATE_GOLDEN=1 rewrites it, otherwise the test
+// fails if it is out of date. The accepted element types are found by trying every type in each op's type rule, on the ops' samples.
 #include <gtest/gtest.h>
 
 #include <algorithm>

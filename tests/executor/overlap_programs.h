@@ -1,4 +1,4 @@
-// Programs in which the host works on large values while they cross, for every accelerator.
+// Programs in which the host computes on large values while they are being transferred, for every accelerator.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// The models of the project at sizes for tests, with what the reference executor makes of them.
+// The project's models at sizes for tests, with the results of the reference executor.
 #pragma once
 
 #include <filesystem>

@@ -1,4 +1,5 @@
-// What the executor's tests share: plans of every kind for a graph, runs with what they print, and the comparison with the oracle.
+// Support for the executor's tests: plans of every kind for a graph, runs with captured output, and the comparison with the reference
+// executor.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
-// What tests of states share: random programs some of whose outputs are the next run's inputs, and what they come to when fed by hand.
+// Support for tests of states: random programs some of whose outputs are the next run's inputs, and their results when the outputs are
+// passed on by hand.
 #pragma once
 
 #include <random>

@@ -1,4 +1,4 @@
-// Graph's accessors, frequencies, comparison, and its way through a file.
+// Graph's accessors, frequencies, comparison, and the round trip through a file.
 #include "graph/graph.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Statement paths: what they are made of, that each node has its own, and that they outlive inserted lines and the passes.
+// Statement paths: their parts, that each node has a unique one, and that inserted lines and the passes do not change them.
 #include "graph/statement_paths.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// Which models are files of YAML text that edits can be written into, whatever their names end with, and where that text comes from.
+// Which models are YAML files that edits can be written into, whatever their file name, and where the text of such a file comes from.
 #include "models/fixes.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Data of random programs: arrays of every element type with moderate numbers or with the values at which mistakes show.
+// Data of random programs: arrays of every element type, with moderate numbers or with special values that reveal mistakes.
 #pragma once
 
 #include "graph/array/array.h"

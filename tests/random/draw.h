@@ -1,5 +1,5 @@
-// Random draws that survive shrinking: every statement of a program draws from a stream of its own, and a choice among values depends on
-// their names alone, so that leaving out one statement changes no choice of the others that does not read it.
+// Random draws that survive shrinking: every statement of a program draws from its own stream, and a choice among values depends on their
+// names alone. So leaving out a statement changes no choice of other statements, except of those that read its values.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// Which values of a program are equal to the bit in every right execution.
+// Which values of a program are equal to the bit in every correct execution.
 #pragma once
 
 #include "graph/array/array.h"

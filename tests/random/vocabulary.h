@@ -1,5 +1,5 @@
 // The vocabulary as random programs draw it: a call of a function with operand types and attributes that its type rule accepts, made by
-// changing one of its samples (tests/support/op_samples), and what must hold of the operands' data.
+// changing one of its samples (tests/support/op_samples), and the constraints on the operands' data.
 #pragma once
 
 #include <optional>

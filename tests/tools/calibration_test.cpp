@@ -1,5 +1,5 @@
-// What `cleave calibrate` measures, on the simulated accelerator (whose wall-clock times mean little, but whose calls are all checked), and
-// the file that it writes.
+// Measurements of `cleave calibrate` on the simulated accelerator (whose wall-clock times mean little, but whose calls are all checked),
+// and the machine file that it writes.
 #include "tools/calibration/calibration.h"
 #include "tests/support/namespaces.h"
 

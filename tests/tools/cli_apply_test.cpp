@@ -1,5 +1,5 @@
-// `cleave apply`: what an edit leaves of the file, that the checked file no longer says what the edit was for, and that a run is predicted
-// to take what was promised; for every edit that `check` offers of the models in the tree.
+// `cleave apply`, for every edit that `check` offers for the models in the tree: the edited file, that `check` no longer reports the cause
+// of the edit, and that the predicted time of a run is the promised one.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

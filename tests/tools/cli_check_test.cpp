@@ -1,4 +1,5 @@
-// `cleave check` against a lock of the plan and against a baseline: what fails, at which line, and what a wrong file is told.
+// `cleave check` against a lock file of the plan and against a baseline: the failing findings and their lines, and the errors of wrong
+// files.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// Completions and the manual page: well-formed, and every command and flag that --help shows is in them.
+// Shell completions and the manual page: well formed, and they contain every command and flag that --help shows.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// ONNX models on the command line: every command takes them, and the flags that are theirs.
+// ONNX models on the command line: every command accepts them, and the flags that are specific to them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// `cleave dot` as a user meets it: the zoo's pictures, what --full shows, and a Graphviz that does not end.
+// `cleave dot` as a user meets it: the zoo's pictures, the output of --full, and a Graphviz that does not end.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

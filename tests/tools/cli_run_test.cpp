@@ -1,4 +1,5 @@
-// `cleave run` beside its results: statistics of several runs, what was verified, progress on a terminal, host functions that crash.
+// The output of `cleave run` besides its results: statistics of several runs, verification, progress on a terminal, host functions that
+// crash.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <pty.h>

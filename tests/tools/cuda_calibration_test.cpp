@@ -1,4 +1,4 @@
-// `cleave calibrate` through the CUDA back end, on the fake driver: what only a GPU has (graphs), and every failing call.
+// `cleave calibrate` through the CUDA back end, on the fake driver: measurements that only a GPU has (graphs), and every failing call.
 #include <gmock/gmock.h>
 
 #include <chrono>

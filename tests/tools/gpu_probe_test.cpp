@@ -1,5 +1,5 @@
-// The probe of a GPU's limits on the fake driver: that it measures everything, by calls that a driver takes, and ends whatever fails or
-// hangs. Its kernels are compiled by the real NVRTC where there is one.
+// The probe of a GPU's limits, on the fake driver: it measures everything with valid driver calls, and ends after any failure or hang. The
+// real NVRTC compiles its kernels if it is installed.
 #include <gmock/gmock.h>
 
 #include <chrono>

@@ -1,5 +1,5 @@
-// Names with line breaks and other controls in everything that has a name: whatever a command says, it says in as many lines as of names
-// without, and no line is made by a name.
+// Names with line breaks and other control characters, in everything that has a name: each command prints as many lines as with ordinary
+// names, and no name starts a line of its own.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

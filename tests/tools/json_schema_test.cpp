@@ -1,5 +1,5 @@
-// Every document that cleave writes, held against the schema in docs/schema that describes it: models, examples and golden cases under
-// every policy, programs of all three faces, every command, errors too. docs/json.md is made from the schemas.
+// Every document that cleave writes, validated against its schema in docs/schema: models, examples and golden cases under every policy,
+// programs of all three front ends, every command, errors too. docs/json.md is generated from the schemas.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// The command line where the system gives little: the machine failed (exit code 3), in one line, and nothing crashes.
+// The command line under tight system limits: it reports a machine failure (exit code 3) in one line and does not crash.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>

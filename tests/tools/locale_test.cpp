@@ -1,5 +1,5 @@
-// Under a locale that writes 1.5 as `1,5`, everything reads and writes as it does without. The locale is made here, as machines differ in
-// those that they have.
+// Under a locale that writes 1.5 as `1,5`, all reading and writing is as under the C locale. The test makes the locale itself, since
+// machines differ in the locales that they have.
 #include <gtest/gtest.h>
 
 #include <clocale>

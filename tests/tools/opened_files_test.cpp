@@ -1,4 +1,4 @@
-// Which files each command opens, as the system sees it: the model, and what SECURITY.md says beside it. Needs strace.
+// The files that each command opens, as the system reports them: the model, and the files that SECURITY.md lists. Needs strace.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

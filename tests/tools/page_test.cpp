@@ -1,4 +1,4 @@
-// `cleave explain --html` as a user calls it, and as a reader uses the page, in Chromium without a window (tests/tools/page_in_browser.py).
+// `cleave explain --html` as a user calls it, and the page in use in headless Chromium (tests/tools/page_in_browser.py).
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-// The benchmark on a stub of a GPU: its report is complete, and the executor makes as many calls of the driver as it should. No test here
-// looks at how long anything takes.
+// The benchmark on a stub of a GPU: its report is complete, and the executor makes the expected number of driver calls. No test here checks
+// a time.
 #include <gmock/gmock.h>
 
 #include "tools/bench/rendezvous_report.h"

@@ -1,4 +1,4 @@
-// SARIF as the command line gives it: the recipe for continuous integration in docs/guide/running.md, run step by step, and one valid
+// SARIF from the command line: the recipe for continuous integration in docs/guide/running.md, executed step by step, and one valid
 // document on standard error whatever goes wrong.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// The boundary around foreign code: whatever a library, a host function, a callback or the caller does to its thread, results are those of
-// the standard floating-point environment, and each side finds its own state again.
+// The boundary around foreign code: whatever a library, a host function, a callback or the caller does to its thread's state, results are
+// computed in the standard floating-point environment, and each side gets its own state back.
 #include "graph/base/boundary.h"
 
 #include <fcntl.h>

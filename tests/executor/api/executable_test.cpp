@@ -1,4 +1,5 @@
-// compile() and what it gives: the plan as values and text, runs that wait, runs in flight, and every failure as an Error.
+// compile() and the Executable that it returns: the plan as values and as text, blocking runs, asynchronous runs, and every failure as an
+// Error.
 #include "executor/api/executable.h"
 
 #include <gmock/gmock.h>

@@ -1,5 +1,5 @@
-// Children made by fork: they have none of their parent's threads, and make what they need anew. And the threads of an idle process: their
-// number does not depend on how many programs there are.
+// Child processes made by fork: they have none of their parent's threads and start their own. Also the threads of an idle process: their
+// number does not depend on the number of programs.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>

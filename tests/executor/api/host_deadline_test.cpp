@@ -1,4 +1,4 @@
-// Host functions that take too long or never complete their token: each run ends, says where, and what comes too late does no harm.
+// Host functions that take too long or never complete their token: each run ends and names the place, and a late completion does no harm.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-// Pure host functions that are under way together: how long that takes on either clock, which threads call them, what keeps its order, and
-// whose error is told.
+// Pure host functions that execute concurrently: the elapsed time on the virtual and the real clock, the threads that call them, the order
+// that is kept, and the call whose error is reported.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

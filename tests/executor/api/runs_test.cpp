@@ -1,5 +1,5 @@
-// Many submitted runs at once, and few threads to be had: each run comes to its end, what waits can be cancelled, a shortage is an Error
-// that leaves nothing behind.
+// Many submitted runs at once, with few threads available: each run ends, queued runs can be cancelled, and a shortage of threads is an
+// Error that leaks nothing.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-// Memory may end at any place: a program of everything that a graph can have is traced, planned and run while one allocation after the
-// other fails. Every door answers with an Error of the machine, and the next try with enough memory succeeds.
+// Out of memory at every allocation: a program with every construct of a graph is traced, planned and run while one allocation after the
+// other fails. Every public function returns a machine Error, and the next try with enough memory succeeds.
 #include <gtest/gtest.h>
 
 #include <cleave/cleave.h>

@@ -1,5 +1,5 @@
-// Runs that are cancelled in the middle of an operation: on the host, on the simulated accelerator, and where verify mode computes the
-// reference. tests/executor/host/stop_test.cpp has a slow call of every op.
+// Runs that are cancelled in the middle of an operation: on the host, on the simulated accelerator, and in a reference implementation that
+// verify mode runs. tests/executor/host/stop_test.cpp has a slow call of every op.
 #include <gtest/gtest.h>
 
 #include <algorithm>

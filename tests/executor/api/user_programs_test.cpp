@@ -1,4 +1,4 @@
-// Programs as users write them with <cleave/cleave.h>: forms of a call that must compile, and the names of what comes out.
+// Programs as users write them with <cleave/cleave.h>: forms of a call that must compile, and the names of the results.
 #include <atomic>
 #include <cmath>
 #include <functional>

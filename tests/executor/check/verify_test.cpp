@@ -1,5 +1,5 @@
-// Verify mode knows how far right results may lie from the reference implementation's: sums whose partial sums overflow, and solutions of
-// ill-conditioned matrices, are right; perturbed ones are found.
+// Verify mode knows how far correct results may differ from the reference implementation's: it accepts sums whose partial sums overflow and
+// solutions of ill-conditioned systems, and it finds perturbed results.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -1,5 +1,5 @@
-// Threads of the caller on the fake driver: whatever cleave does on one of them, the context that was current there is so again
-// afterwards: somebody else's, or none.
+// The CUDA context of the caller's threads, on the fake driver: whatever cleave does on a thread, the context that was current there before
+// (another library's, or none) is current again afterwards.
 #include <gmock/gmock.h>
 
 #include <algorithm>

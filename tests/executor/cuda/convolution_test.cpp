@@ -1,5 +1,5 @@
-// Convolutions through cuDNN, on a fake that computes them by the sum that defines them and is as strict as the library: every sample
-// against the meaning, what the library refuses, every failure, and what happens where it is missing.
+// Convolutions through cuDNN, on a fake that computes them by their defining sum and checks arguments as strictly as the library: every
+// sample against the reference implementation, calls that the library refuses, every failure, and programs where cuDNN is missing.
 #include <vector>
 
 #include "executor/cuda/library/convolution.h"

@@ -1,4 +1,4 @@
-// Plans by a planner that knows what the GPU fuses.
+// Plans by a planner that knows the GPU's fusion rules.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,5 @@
-// Loops and branches that the GPU decides by itself, on the fake driver: conditional nodes run what they should, the host does nothing a
-// trip, wrong data and endless loops end the run; and the kernel that decides, as text.
+// Loops and branches whose conditions the GPU evaluates itself, on the fake driver: conditional nodes execute the right bodies, the host
+// does no work per iteration, and wrong data and endless loops end the run. Also the text of the kernel that evaluates the condition.
 #include <gmock/gmock.h>
 
 #include <thread>

@@ -1,5 +1,5 @@
-// The CUDA back end on the fake driver: what it never does once it runs, what it makes of each failure of each call, and that nothing
-// hangs, leaks or goes on after an error.
+// The CUDA back end on the fake driver: calls that it must never make during a run, the Error for each failure of each driver call, and
+// that nothing hangs, leaks or continues after an error.
 #include <gmock/gmock.h>
 
 #include <algorithm>

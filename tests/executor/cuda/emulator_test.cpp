@@ -1,4 +1,4 @@
-// The kernel emulator: what a block's threads may do together works, and what a kernel must not do is found and named.
+// The kernel emulator: the ways in which a block's threads may cooperate work, and forbidden behavior of a kernel is found and named.
 #include <gmock/gmock.h>
 
 #include "tests/support/kernel_emulator/kernel_emulator.h"

@@ -1,5 +1,5 @@
-// Fourier transforms through cuFFT, on a fake that computes them by the sum that defines them and is as strict as the library: every kind,
-// length and axis against the meaning, every failure, and what happens where the library is missing.
+// Fourier transforms through cuFFT, on a fake that computes them by their defining sum and checks arguments as strictly as the library:
+// every kind, length and axis against the reference implementation, every failure, and programs where cuFFT is missing.
 #include <set>
 
 #include "executor/cuda/library/library_op.h"

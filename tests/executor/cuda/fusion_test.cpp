@@ -1,4 +1,4 @@
-// Fusion: groups are what they say they are, they change no result, and they make fewer launches and less memory.
+// Fusion: groups have the members that the planner announced, change no result, and need fewer launches and less memory.
 #include <gmock/gmock.h>
 
 #include <algorithm>

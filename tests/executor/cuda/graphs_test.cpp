@@ -1,5 +1,5 @@
-// Device segments as CUDA graphs, on the fake driver, which runs a graph's nodes in any order that its edges allow: what a graph is made
-// of, that results are those of single launches, that nothing is made once runs have begun, and each failure of each call.
+// Device segments as CUDA graphs, on the fake driver, which runs a graph's nodes in any order that its edges allow: the nodes of a graph,
+// results equal to those of single launches, no graph built once runs have begun, and each failure of each call.
 #include <gmock/gmock.h>
 
 #include <random>

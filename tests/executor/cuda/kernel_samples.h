@@ -1,4 +1,4 @@
-// Samples of operations with their generated kernels, run by the kernel emulator against the meanings.
+// Samples of operations with their generated kernels, run by the kernel emulator and compared with the reference implementations.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// What the compiler makes of kernels: registers, and what it puts into memory for want of them, as ptxas says it.
+// Resources of compiled kernels, as ptxas reports them: registers, and register spills to memory.
 #pragma once
 
 #include <dlfcn.h>

@@ -1,5 +1,5 @@
-// Every generated CUDA kernel, run by the kernel emulator, against the op's meaning: on the one table of op samples and on shapes that
-// reach each way a kernel may be written: whole and split, in packs and one by one, with narrow and with wide indices.
+// Every generated CUDA kernel, run by the kernel emulator, against the op's reference implementation: on the one table of op samples, and
+// on shapes that reach every variant of a kernel: whole and split, vectorized and scalar accesses, narrow and wide indices.
 #include <gtest/gtest.h>
 
 #include <cstring>

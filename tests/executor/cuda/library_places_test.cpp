@@ -1,4 +1,4 @@
-// Where CUDA's libraries are looked for, in folders made for it.
+// The folders in which CUDA's libraries are searched for, on folder trees made for this test.
 #include "executor/cuda/library_places.h"
 
 #include <gmock/gmock.h>

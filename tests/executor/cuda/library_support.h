@@ -1,4 +1,4 @@
-// What the tests of optional libraries share: programs of one operation on a fake GPU that has fakes of the libraries, or has none.
+// Support for the tests of optional libraries: programs of one operation on a fake GPU with or without fakes of the libraries.
 #pragma once
 
 #include <gmock/gmock.h>

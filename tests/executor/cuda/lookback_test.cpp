@@ -1,5 +1,5 @@
-// The look-back of running sums (device/lookback.cuh) where it has to wait: the emulator runs one block after the other, so that a scan's
-// own blocks never do. Here one warp looks back at what the other ones of its block post, late and in any order.
+// The look-back of running sums (device/lookback.cuh) when it has to wait. The emulator runs one block after the other, so that the blocks
+// of a real scan never wait. Here one warp looks back at entries that the other warps of its block post, late and in any order.
 #include <gtest/gtest.h>
 
 #include <numeric>

@@ -1,5 +1,5 @@
-// Values that the host and the GPU hand each other through page-locked memory: they are the right ones under every order of events, no run
-// hangs however it ends, and neither side's commands grow with the waits.
+// Values that the host and the GPU exchange through page-locked memory: they are right under every order of events, every run ends however
+// it fails, and the number of commands on either side does not grow with the waits.
 #include <gmock/gmock.h>
 
 #include <atomic>

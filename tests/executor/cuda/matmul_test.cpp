@@ -1,5 +1,5 @@
-// Matrix products through cuBLASLt, on a fake that computes them and is as strict with layouts as the library: every kind of plan against
-// the oracle, every failure of every call, and the choice of algorithms, in memory and on disk.
+// Matrix products through cuBLASLt, on a fake that computes them and checks layouts as strictly as the library: every kind of plan against
+// the reference executor, every failure of every call, and the cache of chosen algorithms, in memory and on disk.
 #include <gmock/gmock.h>
 
 #include <cmath>

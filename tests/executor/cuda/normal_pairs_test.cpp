@@ -1,5 +1,6 @@
-// Normal numbers in pairs of f32 (device/normal_pairs.cuh), compiled here as they are for a GPU, against the f64 that they stand for: the
-// bounds hold for every word, what they call known is known, and the kernel draws the host's bits, those left open among them.
+// Normal random numbers as pairs of f32 (device/normal_pairs.cuh), compiled here as for a GPU, against the f64 values that the pairs
+// represent: the error bounds hold for every random word, results that the code calls known are right, and the kernel draws the host's
+// bits, also where the pair leaves them open.
 #include <gtest/gtest.h>
 
 #include <atomic>

@@ -1,5 +1,5 @@
-// The text of the CUDA kernels through the real NVRTC, which needs no GPU: it compiles, for every architecture that cleave names, and what
-// it becomes leaves room on a multiprocessor for as many blocks as are meant to run there.
+// The text of the CUDA kernels, compiled by the real NVRTC, which needs no GPU: it compiles for every architecture that cleave names, and
+// the result leaves room on a multiprocessor for the intended number of blocks.
 #include <gtest/gtest.h>
 
 #include <cstdlib>

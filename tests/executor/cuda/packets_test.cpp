@@ -1,5 +1,5 @@
-// Packets on CUDA: the kernels that copy values as one, by the emulator and by the real NVRTC; and what the back end does with them on the
-// fake driver: one launch a packet, equal results. And of large values, which go in parts.
+// Coalesced transfers (packets) on CUDA: the kernels that pack and unpack the values, run by the emulator and compiled by the real NVRTC,
+// and the back end on the fake driver: one launch per packet, equal results. Also large values, which are copied in chunks.
 #include <gmock/gmock.h>
 
 #include <algorithm>

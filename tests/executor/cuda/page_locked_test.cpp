@@ -1,4 +1,4 @@
-// Page-locked arrays on the fake driver: they are the driver's memory, given back once, and devices copy from and to them where they lie.
+// Page-locked arrays on the fake driver: their memory is the driver's, is freed once, and devices copy directly from and to it.
 #include <gmock/gmock.h>
 
 #include <algorithm>

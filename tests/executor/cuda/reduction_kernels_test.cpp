@@ -1,5 +1,5 @@
-// The kernels of reductions, run by the kernel emulator, against the meanings: short and long rows and columns, rows that begin and end
-// inside of packs, chunks, every element type, element-wise work in front, and elements that are no numbers or equal.
+// The kernels of reductions, run by the kernel emulator, against the reference implementations: short and long rows and columns, rows that
+// begin and end inside vectorized accesses, chunks, every element type, fused element-wise producers, and elements that are NaN or equal.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -1,5 +1,5 @@
-// Loops on the fake driver whose values take turns, carried ones and those that cross: no copy inside of the device in any trip, by single
-// launches and in graphs, and no call of the driver for a second place.
+// Loops with rotating buffers on the fake driver, for loop-carried values and for transferred ones: no copy within the device in any
+// iteration, with single launches and with graphs, and no driver call for the second buffer.
 #include <gmock/gmock.h>
 
 #include <algorithm>

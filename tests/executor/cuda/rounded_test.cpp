@@ -1,5 +1,5 @@
-// Matrix products of f32 under the precision bf16, on the fake driver: operands are rounded once, constants before the first
-// run, and the results are those of the rounded operands.
+// Matrix products of f32 under the precision bf16, on the fake driver: each operand is rounded once, constants before the first run, and
+// the results are those of the rounded operands.
 #include <gmock/gmock.h>
 
 #include "executor/cuda/back_end.h"

@@ -1,5 +1,5 @@
-// Kernels of running sums and products, on the emulator: lines of every length, along every axis, from both ends, for small and large
-// machines; and how often their threads meet.
+// Kernels of running sums and products, on the emulator: lines of every length, along every axis, in both directions, for small and large
+// machines. Also the number of synchronizations among their threads.
 #include "tests/executor/cuda/kernel_samples.h"
 
 namespace cleave::testing {

@@ -1,5 +1,5 @@
-// Linear algebra through cuSOLVER, on a fake that is LAPACK behind the same calls: every operation, form and batch against the meaning,
-// data that will not do, every failure, and what happens where the library is missing.
+// Linear algebra through cuSOLVER, on a fake that calls LAPACK: every operation, form and batch against the reference implementation,
+// singular and other unsuitable data, every failure, and programs where cuSOLVER is missing.
 #include <set>
 
 #include "executor/cuda/library/solver.h"

@@ -1,5 +1,5 @@
-// Whole programs through the CUDA back end with the generated kernels themselves: the fake driver hands each launch to the kernel emulator.
-// They equal the oracle; a fault in the data is told as on the host; and no failure of a call hangs or leaks.
+// Whole programs through the CUDA back end that execute the generated kernels themselves: the fake driver passes each launch to the kernel
+// emulator. Results equal the reference executor's, an error in the data is reported as on the host, and no failing call hangs or leaks.
 #include <gmock/gmock.h>
 
 #include <cstdlib>

@@ -1,5 +1,5 @@
-// The timeline of a run on a GPU, by the GPU's own events: the same steps and transfers as on the simulated accelerator, one thing at a
-// time in a lane, within the run; and not an event where nobody asks.
+// The timeline of a run on a GPU, measured by the GPU's own events: it has the same steps and transfers as on the simulated accelerator,
+// entries of a lane do not overlap and are within the run, and no event is recorded unless a timeline is requested.
 #include "executor/report/timeline.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// Waits for the device: how long a thread looks on, when it sleeps instead, and that a sleep ends by all that it must.
+// Waits for the device: how long a thread polls before it sleeps, and that every event that must end the sleep does.
 #include <gmock/gmock.h>
 
 #include "executor/cuda/back_end.h"

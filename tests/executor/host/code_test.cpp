@@ -1,6 +1,7 @@
-// Machine code of random groups of simple steps, against the meanings of the steps one after the other: equal to the bit (a NaN is a NaN),
-// for every instruction set that this machine has, for lengths around those of vectors, at odd addresses, with results on top of what is
-// read, and with nothing written beside them. Where the system refuses executable memory, there is none, and no harm.
+// Generated machine code of random groups of element-wise steps, against the reference implementations of the steps run one after the
+// other: equal to the bit (any NaN equals any NaN), for every instruction set that this machine has, for lengths around multiples of the
+// vector length, at misaligned addresses, with results that overwrite their inputs, and with no write outside of the results. If the system
+// refuses executable memory, no code is generated and nothing fails.
 #include "executor/host/code/code.h"
 
 #include <gtest/gtest.h>

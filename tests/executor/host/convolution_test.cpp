@@ -1,5 +1,5 @@
-// Convolutions and pools of the host: the same bits for every number of threads, and with element-wise steps behind them in one kernel
-// what these make of the convolution's results. kernels_test holds them to their meanings.
+// Convolutions and pools of the host: the same bits for every number of threads; with element-wise steps fused behind them, the same bits
+// as the steps applied to the convolution's results. kernels_test compares them with their reference implementations.
 #include <gtest/gtest.h>
 
 #include <cstring>

@@ -1,5 +1,5 @@
-// Groups of element-wise steps as one kernel of the host, against the kernels of the steps run one after the other (which kernels_test
-// holds to their meanings); equal to the bit, for every number of threads, and when a result lies on top of an input.
+// Groups of element-wise steps as one host kernel, against the steps' own kernels run one after the other (which kernels_test compares with
+// the reference implementations): equal to the bit, for every number of threads, and when a result overwrites an input.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// Runs a kernel of the host piece by piece: of each input there is only what the kernel says that it reads by then, and of each result
-// what it says that is there must be.
+// Runs a host kernel piece by piece. Before each piece, only those input elements are available that the kernel claims to read by then;
+// after it, those result elements must be final that the kernel claims.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
-// Every kernel of the host's table, and of the simulated accelerator, against the op's meaning on the one table of op samples.
+// Every kernel in the tables of the host and of the simulated accelerator, against the op's reference implementation, on the one table of
+// op samples.
 #include <gtest/gtest.h>
 
 #include <cstring>

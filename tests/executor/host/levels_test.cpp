@@ -1,6 +1,6 @@
-// Every loop of executor/host/simd for every instruction set that this machine has, not only the best: element-wise loops against the op's
-// meaning at each length up to some vectors, with steps 0, 1 and 2, at odd places and in place; reductions against those of the slow way.
-// And kernels that split work among threads: equal to the bit for every number of them.
+// Every loop of executor/host/simd for every instruction set that this machine has, not only the best one: element-wise loops against the
+// op's reference implementation at each length up to a few vectors, with strides 0, 1 and 2, misaligned and in place; reductions against a
+// scalar computation. Also kernels that split work among threads: equal to the bit for every number of threads.
 #include <gtest/gtest.h>
 
 #include <bit>

@@ -1,5 +1,5 @@
-// Linear algebra by LAPACK beyond the samples of ops: errors are the meaning's, with their place in the batch; results do not depend on the
-// number of threads; factors multiply to what was taken apart.
+// Linear algebra by LAPACK beyond the samples of ops: errors are the reference implementation's and name the matrix of the batch, results
+// do not depend on the number of threads, and the product of the factors is the factored matrix.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
-// The vectorised functions of math, for every instruction set that this machine has: how far from the exact results they are, in units in
-// the last place of the result (ulp), against the C library in a wider type; and special values, which are the meaning's. The functions
-// and their bounds are in tools/bench/ulp.cpp, whose sweep takes all 2^32 numbers of f32 where this takes some; docs/guide/running.md has
-// them.
+// The vectorized math functions, for every instruction set that this machine has: their error in units in the last place of the result
+// (ulp) against the C library in a wider type, and special values, which equal the reference implementation's. The functions and their
+// bounds are in tools/bench/ulp.cpp, which sweeps all 2^32 numbers of f32 while this test samples them; docs/guide/running.md documents the
+// bounds.
 #include <gtest/gtest.h>
 
 #include <bit>

@@ -1,5 +1,5 @@
-// Matrix products of the host against the op's meaning: every way in which operands lie, every shape that is cut or packed in another way,
-// and the same bits for every number of threads.
+// Matrix products of the host against the op's reference implementation: every layout of the operands, every shape that is blocked or
+// packed differently, and the same bits for every number of threads.
 #include <gtest/gtest.h>
 
 #include <array>

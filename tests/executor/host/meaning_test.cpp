@@ -1,4 +1,4 @@
-// Meanings on a call's memory: written where the result is to be, unless that would show.
+// Reference implementations on a call's memory: the result is written directly into its buffer, unless that would change the result.
 #include <gtest/gtest.h>
 
 #include <cstring>

@@ -1,5 +1,6 @@
-// The host's kernels that sort, choose, move and draw elements, against the ops' meanings, equal to the bit: every element type, ties, NaN
-// with bits of their own, both zeros and infinities, many lengths, one thread and three, and a kernel that is run again.
+// The host's kernels that sort, select, move and draw elements, against the ops' reference implementations, equal to the bit: every element
+// type, ties, NaN with different payloads, both zeros and infinities, many lengths, one thread and three, and a second run of the same
+// kernel.
 #include <gtest/gtest.h>
 
 #include <cstring>

@@ -1,5 +1,5 @@
-// Single operations whose calls are cut into pieces: the kernels that are made for that against those that are not, to the bit, and how far
-// each piece reads and writes.
+// Single operations whose calls are split into pieces: the kernels made for pieces against the ordinary ones, to the bit, and the ranges
+// that each piece reads and writes.
 #include <gtest/gtest.h>
 
 #include "executor/device/kernel.h"

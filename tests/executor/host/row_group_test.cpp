@@ -1,6 +1,6 @@
-// Groups of element-wise steps, reductions of rows and movement as one kernel of the host, against the kernels of the steps run one after
-// the other (which kernels_test holds to their meanings): equal to the bit, for every number of threads and every length of a row. And
-// every part of a group is one too, on which the planner counts.
+// Groups of element-wise steps, row reductions and data movement as one host kernel, against the steps' own kernels run one after the other
+// (which kernels_test compares with the reference implementations): equal to the bit, for every number of threads and every row length.
+// Also, every part of a group is a valid group, which the planner relies on.
 #include "executor/host/row_group.h"
 
 #include <gtest/gtest.h>

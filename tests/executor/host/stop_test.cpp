@@ -1,5 +1,5 @@
-// Work that nobody wants any more ends: every kernel of the host and every meaning looks at the stop sign of its thread at least every 20
-// ms, so that cancelling, deadlines and time limits mean the same for every operation. A slow call of each op stands in slow_calls().
+// Cancelled work ends: every host kernel and every reference implementation polls the stop flag of its thread at least every 20 ms, so that
+// cancellation, deadlines and time limits work alike for every operation. slow_calls() has a slow call of each op.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -1,6 +1,6 @@
-// Every kernel of the host's table, on every element type and every length from 0 to 257, at odd places in memory, along contiguous and
-// strided axes: against the op's meaning, and the meaning against a naive twin where a compiler could get both wrong in the same way.
-// Built by both compilers in release mode (tools/test): what is looked for are loops that one of them vectorises wrongly.
+// Every kernel of the host's table, on every element type and every length from 0 to 257, misaligned, along contiguous and strided axes:
+// against the op's reference implementation, which itself is compared with a naive twin where a compiler could get both wrong in the same
+// way. Both compilers build it in release mode (tools/test): it searches for loops that one of them vectorizes wrongly.
 #include <gtest/gtest.h>
 
 #include <algorithm>

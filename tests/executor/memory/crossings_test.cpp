@@ -1,5 +1,5 @@
-// What crosses in a loop's trips by a copy engine: it has two places that take turns where that can save a wait, and then trips overlap as
-// predicted; results are those of the reference executor under all schedules.
+// Values that a copy engine transfers in each iteration of a loop: they are double-buffered where that can save a wait, and then iterations
+// overlap as predicted. Results are those of the reference executor under all schedules.
 #include "executor/memory/crossings.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// Whether a program fits into the memory that the process may use: what is counted, and what the Error says.
+// The check that a program fits into the memory that the process may use: the buffers that are counted, and the text of the Error.
 #include "executor/memory/host_fit.h"
 
 #include <gmock/gmock.h>

@@ -1,5 +1,5 @@
-// Plans for accelerators with little memory: what fits by liveness stays, what does not is moved or refused; always as the executor's own
-// layout of memory sees it.
+// Plans for accelerators with little memory: programs that fit by liveness stay on the accelerator, others are moved to the host or
+// refused. The planner's decision must agree with the executor's own memory layout.
 #include "partitioner/apply/memory_fit.h"
 
 #include <gtest/gtest.h>

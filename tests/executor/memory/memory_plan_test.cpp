@@ -1,5 +1,5 @@
-// The memory plan: what lives at the same time never overlaps, loops need no copies where none is due, swaps swap, and the stated peak is
-// what the device measures.
+// The memory plan: values with overlapping live ranges have disjoint storage, loops copy only where necessary, swapped loop-carried values
+// end up swapped, and the predicted peak is the one that the device measures.
 #include "executor/memory/memory_plan.h"
 
 #include "executor/memory/arena.h"

@@ -1,5 +1,5 @@
-// Carried values that take turns with what is yielded to them: which do, that no two values needed at once lie on top of each other in any
-// turn, and that results are those of the reference executor.
+// Loop-carried values that rotate between two buffers with the value yielded to them: which values do, that no two live values share
+// storage in any iteration, and that results are those of the reference executor.
 #include "executor/memory/rotation.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// What a run's samples are summed up as, which of them are rejected, and the clock that finds those.
+// The summary of a run's samples, the samples that are rejected, and the clock that detects those.
 #include "executor/report/observation.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// The timeline: what each device did when, on the virtual clock; and its form as a Chrome trace.
+// The timeline: the activity of each device over time on the virtual clock, and its form as a Chrome trace.
 #include "executor/report/timeline.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// Rings and control streams: generations, back-pressure, waking on errors by program order, deadlines; and the watchdog.
+// Ring channels and control streams: generations, back-pressure, wake-ups on errors in program order, deadlines; and the watchdog.
 #include "executor/run/channel.h"
 
 #include <gtest/gtest.h>

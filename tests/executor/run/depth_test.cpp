@@ -1,4 +1,5 @@
-// Channels of planned depths: on the virtual clock nobody waits for room in bursts of the host's work; results do not depend on the depth.
+// Channels of planned depths: on the virtual clock, no sender waits for a free slot when the host's work comes in bursts. Results do not
+// depend on the depth.
 #include <gtest/gtest.h>
 
 #include <algorithm>

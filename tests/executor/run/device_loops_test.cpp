@@ -1,4 +1,4 @@
-// Loops and branches that the accelerator decides by itself, on the simulated one: results, what is observed of them, and the clock.
+// Loops and branches whose conditions the simulated accelerator evaluates itself: results, observations, and the virtual clock.
 #include <gmock/gmock.h>
 
 #include "tests/executor/run_support.h"

@@ -1,5 +1,5 @@
-// The executor against the oracle: random programs on every kind of placement, ring capacity and stream schedule; results, effects, order
-// and what really moved.
+// The executor against the reference executor: random programs on every kind of placement, channel capacity and stream schedule. Compares
+// results, effects and their order, and the transfers that took place.
 #include "executor/run/executor.h"
 
 #include <cstdlib>

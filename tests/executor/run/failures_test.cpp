@@ -1,5 +1,5 @@
-// What goes wrong ends in one Error that names a node and its line; nothing hangs, nothing happens that stands behind the error, and the
-// executor can be run again.
+// Every failure ends in one Error that names a node and its line. Nothing hangs, no effect behind the error takes place, and the executor
+// can be run again.
 #include <gtest/gtest.h>
 
 #include <filesystem>

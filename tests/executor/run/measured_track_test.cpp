@@ -1,4 +1,5 @@
-// What a device has measured, on a track: each time goes to what its label was for, and a wait is what the compute stream had nothing for.
+// Times that a device measured, as a track of the timeline: each time is assigned to the step of its label, and a wait is a gap in the
+// compute stream.
 #include "executor/run/measured_track.h"
 
 #include <gtest/gtest.h>

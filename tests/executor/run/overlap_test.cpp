@@ -1,5 +1,5 @@
-// Operations of the host that work on large values while these cross: results to the bit as if each value had crossed as a whole, for parts
-// of every size; on the virtual clock, work and copies at once; and what fails in between.
+// Host operations that compute on large values while these are being transferred in chunks: results are equal to the bit to those of whole
+// transfers, for chunks of every size; copy and compute overlap on the virtual clock; failures in between.
 #include "executor/run/overlap.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,5 @@
-// States from run to run against the oracle that is fed by hand; what they move; runs that fail; beginning anew.
+// States that persist from run to run, against the reference executor with states passed by hand: results, transfers, runs that fail, and
+// resetting.
 #include <gmock/gmock.h>
 
 #include <array>

@@ -1,5 +1,5 @@
-// What a run costs the system once a program has run before: nothing that grows with its steps, and no page that is touched for the first
-// time.
+// System resources that a run uses after the first run of a program: nothing that grows with its steps, and no page that is touched for the
+// first time.
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 

@@ -1,4 +1,4 @@
-// csv tables of numbers: what is read, and the position named in every error.
+// CSV tables of numbers: the accepted forms, and the position named in every error.
 #include <gtest/gtest.h>
 
 #include <cmath>

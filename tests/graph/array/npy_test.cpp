@@ -1,4 +1,4 @@
-// npy files: every type there and back, what NumPy writes, and everything that can be wrong with a file.
+// npy files: a round trip of every type, files that NumPy writes, and every possible error in a file.
 #include "graph/array/npy.h"
 
 #include <fcntl.h>

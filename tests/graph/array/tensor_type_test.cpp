@@ -1,4 +1,4 @@
-// Types, shapes, half precision (every bit pattern) and figures for people.
+// Types, shapes, half precision (every bit pattern) and human-readable figures.
 #include "graph/array/tensor_type.h"
 #include "graph/base/units.h"
 

@@ -1,4 +1,4 @@
-// Diagnostics: what is printed, character for character; SARIF; the -W flags; suggestions.
+// Diagnostics: the printed text, character for character; SARIF; the -W flags; suggestions.
 #include "graph/base/diagnostic_text.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Reading JSON: what events and tree say of a document, and what is no JSON.
+// The JSON reader: the events and the tree of a document, and texts that are not JSON.
 #include "graph/base/json_reader.h"
 
 #include <gmock/gmock.h>

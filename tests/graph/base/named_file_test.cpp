@@ -1,4 +1,4 @@
-// Files that are named inside files: what is opened, what is refused, and that nothing is waited for.
+// Files that are named inside other files: which are opened, which are refused, and that opening one never blocks.
 #include "graph/base/named_file.h"
 
 #include <gtest/gtest.h>

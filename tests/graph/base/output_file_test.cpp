@@ -1,4 +1,4 @@
-// Files out: whole or not at all, in the place and with the mode that they are to have, and nothing left behind by what is not finished.
+// Writing files: a file is written whole or not at all, at its path and with its mode, and an unfinished one leaves nothing behind.
 #include "graph/base/output_file.h"
 
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-// attention: what it refuses, its causal rule, its masks, and what a query gives that sees no key.
+// attention: calls that it refuses, its causal rule, its masks, and the result of a query that sees no key.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

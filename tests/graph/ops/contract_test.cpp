@@ -1,4 +1,4 @@
-// What every op of the vocabulary must keep, tested unasked: add an op and a sample (tests/support/op_samples), and it is here.
+// Properties of every op of the vocabulary. A new op with a sample (tests/support/op_samples) is tested here automatically.
 #include <gtest/gtest.h>
 
 #include <cmath>

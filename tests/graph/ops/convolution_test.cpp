@@ -1,4 +1,4 @@
-// Values of convolutions and pools, worked out by hand, and what their calls are refused for: which number is wrong is said.
+// Results of convolutions and pools, worked out by hand, and refused calls: the error says which number is wrong.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

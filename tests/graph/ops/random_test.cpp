@@ -1,4 +1,4 @@
-// The random generator: known answers, its distribution, and that seed, step and position are all that counts.
+// The random generator: known answers, its distribution, and that numbers depend on seed, step and position alone.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// Reading and changing arrays at computed places: what is given, what is refused, and which index an error names.
+// Reading and updating arrays at computed indices: results, refused calls, and the index that an error names.
 #include "graph/ops/updates.h"
 
 #include <gmock/gmock.h>

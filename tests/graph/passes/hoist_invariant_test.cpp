@@ -1,4 +1,5 @@
-// hoist_invariant: what it moves out of loops, what it leaves there, and that the results stay (random programs: simplify_test.cpp).
+// hoist_invariant: operations that it moves out of loops, operations that it leaves there, and unchanged results (random programs:
+// simplify_test.cpp).
 #include "graph/passes/hoist_invariant.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// simplify: what it drops, merges and folds, what it must leave alone, and that random programs give the same results after it.
+// simplify: operations that it drops, merges and folds, operations that it must leave alone, and unchanged results of random programs.
 #include "graph/passes/simplify.h"
 
 #include <gtest/gtest.h>

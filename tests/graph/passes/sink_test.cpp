@@ -1,4 +1,4 @@
-// What moves back into loops: where it stands then, and that the graph is sound.
+// Operations that move back into loops: their new position, and that the graph is well formed.
 #include "graph/passes/sink.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// Each rule of graph.h, broken on purpose in a graph that keeps them all, gives its sentence.
+// verify() reports each rule of graph.h that is broken on purpose in an otherwise valid graph, with that rule's message.
 #include "graph/passes/verify.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// The text form: what is printed reads back as the same graph, and no damage to a text does more than an Error.
+// The text form: printed text reads back as the same graph, and damaged text causes nothing worse than an Error.
 #include "graph/text/text.h"
 #include "graph/passes/same_program.h"
 

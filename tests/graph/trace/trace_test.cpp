@@ -1,4 +1,4 @@
-// trace() and what may stand inside it: nests, loops, branches, scopes, parameters, host functions.
+// trace() and the constructs inside it: nested values, loops, branches, scopes, parameters, host functions.
 #include "graph/trace/trace.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,5 @@
-// Arms of `If` that cannot be read: a run that does not take them is none the worse, and one that does ends with their mistake.
+// Branches of `If` that cannot be read: a run that does not take such a branch is unaffected, and one that does ends with the reader's
+// error.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

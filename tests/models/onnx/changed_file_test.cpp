@@ -1,4 +1,4 @@
-// A model file that changes under a program: what was read stays as it was, and what changes while it is read is one Error.
+// A model file that changes while a program uses it: data already read stays the same, and a change during reading is one Error.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>

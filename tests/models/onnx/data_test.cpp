@@ -1,5 +1,5 @@
-// ONNX's operators that move, choose, count and reduce data, where the package's conformance cases say nothing: results whose size depends
-// on data, windows at computed places, older versions, what folds, and what is refused.
+// ONNX operators that move, select, count and reduce data, for cases that the package's conformance tests do not cover: results whose size
+// depends on data, windows at computed positions, older versions, constant folding, and refused nodes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

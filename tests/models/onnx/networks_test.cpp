@@ -1,5 +1,5 @@
-// Networks' operators of ONNX where the package's conformance cases say nothing: older versions, granularities, random numbers, what is
-// made of a node, and what is refused.
+// ONNX operators of neural networks, for cases that the package's conformance tests do not cover: older versions, quantization
+// granularities, random numbers, the lowering of a node, and refused nodes.
 #include <gtest/gtest.h>
 
 #include <limits>

@@ -1,4 +1,4 @@
-// ONNX Runtime's rule: which nodes it leaves on the host, and what it copies.
+// ONNX Runtime's placement rule: the nodes that it leaves on the host, and the values that it copies.
 #include "models/onnx/ort_rule.h"
 
 #include <gtest/gtest.h>

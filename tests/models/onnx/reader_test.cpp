@@ -1,4 +1,4 @@
-// ONNX files -> Graph: what is read, with which types and names, and at which place messages stand.
+// From ONNX files to a Graph: the values with their types and names, and the positions of messages.
 #include <gtest/gtest.h>
 
 #include "executor/check/reference.h"

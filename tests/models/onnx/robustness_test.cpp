@@ -1,4 +1,5 @@
-// Bad ONNX files: each is one error at a place, nothing crashes or hangs, and nothing is allocated for what a file only claims to hold.
+// Bad ONNX files: each gives one error with a position, nothing crashes or hangs, and no memory is allocated for content that a file merely
+// claims to have.
 #include <gtest/gtest.h>
 
 #include <filesystem>

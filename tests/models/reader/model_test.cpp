@@ -1,4 +1,4 @@
-// What models mean, by the graphs that come of them.
+// The meaning of YAML models, checked on the graphs that they are read into.
 #include "models/model.h"
 #include "graph/passes/same_program.h"
 

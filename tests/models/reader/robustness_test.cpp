@@ -1,4 +1,4 @@
-// Whatever the bytes are, the reader gives a sound graph or says what is wrong.
+// For arbitrary bytes, the reader gives a valid graph or an error message.
 #include <gtest/gtest.h>
 
 #include <algorithm>

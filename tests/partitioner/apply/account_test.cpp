@@ -1,4 +1,5 @@
-// What a predicted run's time goes to: by hand on a machine of round numbers, and on random programs, whose shares add up to the run.
+// The breakdown of a predicted run's time: by hand on a machine of round numbers, and on random programs, where the shares add up to the
+// time of the run.
 #include "partitioner/apply/account.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// How deep channels are planned: loops whose host work comes in bursts, limits of memory to the byte, and what is said of them.
+// Planned depths of channels: loops whose host work comes in bursts, memory limits to the byte, and the messages about them.
 #include "partitioner/apply/channel_depths.h"
 
 #include <gmock/gmock.h>

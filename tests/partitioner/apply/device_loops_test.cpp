@@ -1,5 +1,5 @@
-// Loops and branches that the accelerator decides by itself (`control_flow: device_loops`): who walks what, what is no longer sent, and
-// that programs mean what they meant.
+// Loops and branches whose conditions the accelerator evaluates itself (`control_flow: device_loops`): which device executes which region,
+// values that are no longer sent, and unchanged results.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// --placement fastest: never slower, as predicted, than what it is compared with; and faster where overlap allows it.
+// --placement fastest: by prediction never slower than the placements that it is compared with, and faster where overlap allows it.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -1,5 +1,5 @@
-// Packets on random graphs and random placements: who is in one, that taking them apart changes nothing but time, what they save, and that
-// a broken one is found.
+// Coalesced transfers (packets) on random graphs and random placements: their members, that splitting them changes nothing but time, the
+// time that they save, and that invalid ones are detected.
 #include "partitioner/apply/packets.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Programs with round trips planted at known lines: every one must be found, at its own line, for its own reason, and nothing else.
+// Programs with round trips planted at known lines: each one must be reported, at its line and with its cause, and no other.
 #include <gtest/gtest.h>
 
 #include <map>

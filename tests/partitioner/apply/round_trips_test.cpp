@@ -1,4 +1,4 @@
-// Round trips: the search against a closure of all pairs on random plans, and what is and is not one.
+// Round trips: the search against an all-pairs transitive closure on random plans, and examples that are round trips or are not.
 #include "partitioner/apply/round_trips.h"
 
 #include <gmock/gmock.h>

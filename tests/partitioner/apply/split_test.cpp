@@ -1,5 +1,5 @@
-// Split and Program on random graphs and random placements: every program verifies, prints the same twice, and, taken step by step, finds
-// every value where it reads it, moves each as often as planned, and computes what the reference computes.
+// Split and Program on random graphs and random placements: every program verifies and prints the same twice. Executed step by step, it
+// finds every value where it is read, transfers each as often as planned, and computes the results of the reference executor.
 #include "partitioner/apply/split.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Kinds, frequencies and marks of transfers, as the interfaces define them.
+// Kinds, frequencies and flags of transfers, as the headers define them.
 #include "partitioner/apply/transfers.h"
 
 #include <gtest/gtest.h>

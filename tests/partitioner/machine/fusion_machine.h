@@ -1,4 +1,4 @@
-// A machine on which starting, moving and computing cost about the same, so that what runs as one kernel decides placements.
+// A machine on which launching, transferring and computing cost about the same, so that fusion decides placements.
 #pragma once
 
 #include <algorithm>

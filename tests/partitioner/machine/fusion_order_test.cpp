@@ -1,5 +1,5 @@
-// What runs as one kernel, and with it the optimum, follows from what a program computes: not from the order of independent statements, nor
-// from a pin that says what the optimum does anyway.
+// The kernels of a plan, and with them the optimum, depend on the program's computation alone: not on the order of independent statements,
+// and not on a pin that demands what the optimum does anyway.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Fusion as the planner counts on it: which operations form a group, and that what is left of one costs what one kernel does.
+// Fusion as the planner models it: which operations form a group, and that the part of a group on one device costs as much as one kernel.
 #include "partitioner/machine/fusion.h"
 #include "partitioner/machine/dataflow.h"
 

@@ -1,5 +1,5 @@
-// Brute force over small programs with a loop: every choice of invariant operations in front of the loop or in it, every placement and
-// every grouping into kernels. None costs less than the bound, and nearly always none costs less than the plan.
+// Exhaustive search on small programs with a loop: every choice of invariant operations before the loop or inside it, every placement and
+// every grouping into kernels. None costs less than the lower bound, and nearly always none costs less than the plan.
 #include <gtest/gtest.h>
 
 #include <limits>

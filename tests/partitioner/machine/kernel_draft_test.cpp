@@ -1,4 +1,4 @@
-// A draft that grows and shrinks, against the request that is built anew for the same operations.
+// A kernel draft that is extended and reduced step by step, against the request that is rebuilt for the same operations.
 #include "partitioner/machine/kernel_draft.h"
 
 #include <gtest/gtest.h>

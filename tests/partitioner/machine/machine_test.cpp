@@ -1,4 +1,4 @@
-// Machine files: the shipped ones, what is read, and each mistake at its line and column.
+// Machine files: the shipped ones, the keys that are read, and each mistake at its line and column.
 #include "partitioner/machine/machine.h"
 #include "tests/support/namespaces.h"
 

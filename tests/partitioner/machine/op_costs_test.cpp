@@ -1,5 +1,5 @@
-// What operations cost by a machine's tables: their own, those of their class, their forms, with fewer threads, as part of a kernel; and
-// what must hold of any of them.
+// Costs of operations by a machine's tables: an operation's own table, its class's table, its forms, fewer threads, and as part of a
+// kernel. Also properties that every cost must have.
 #include "partitioner/machine/op_costs.h"
 
 #include <gmock/gmock.h>

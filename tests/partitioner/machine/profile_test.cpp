@@ -1,4 +1,4 @@
-// Profiles: files and their mistakes, files of earlier versions, several runs in one.
+// Profiles: files and their mistakes, files of earlier versions, several runs in one file.
 #include "partitioner/machine/profile.h"
 
 #include <gmock/gmock.h>

@@ -1,5 +1,5 @@
-// Operations done some rows at a time, by their meanings: what is put together of the rows is what the whole gives, to the bit. Of all
-// samples of all operations, and of several that run as one.
+// Operations executed some rows at a time, by their reference implementations: the joined rows equal the whole result to the bit. This is
+// checked for all samples of all operations, and for fused groups.
 #include "partitioner/machine/row_cut.h"
 
 #include <gmock/gmock.h>

@@ -1,5 +1,5 @@
-// Advice is followed: of generated programs every piece is applied as the user would, and the program planned again. What was promised must
-// come true: a mark silences its cause and no other, what saves time saves what was said.
+// Advice is followed: every piece of advice for generated programs is applied as the user would apply it, and the program is planned again.
+// The promise must come true: a mark silences its own cause and no other, and an edit saves the promised time.
 #include <gtest/gtest.h>
 
 #include <algorithm>

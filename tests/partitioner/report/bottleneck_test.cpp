@@ -1,4 +1,4 @@
-// Programs that wait: what the last line says, where, and which warnings there are.
+// Programs that wait: the text and the position of the last line of the report, and the warnings.
 #include <gtest/gtest.h>
 
 #include <string>

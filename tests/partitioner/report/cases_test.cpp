@@ -1,5 +1,5 @@
-// The twelve cases of the diagnostics reference: what is sent, what is warned of, and every word of it, under `--placement accelerator`.
-// The programs and the words are in tests/golden/cases.
+// The twelve cases of the diagnostics reference under `--placement accelerator`: their transfers, their warnings, and every word of these.
+// The programs and the texts are in tests/golden/cases.
 #include <gtest/gtest.h>
 
 #include <filesystem>

@@ -1,4 +1,5 @@
-// Programs that once were warned of at the wrong line, or not at all: what waits, at which line, through what, and with which bytes.
+// Programs whose warnings once were at the wrong line or missing: the waiting operation, its line, the values that it waits for, and their
+// bytes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

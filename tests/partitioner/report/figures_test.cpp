@@ -1,5 +1,5 @@
-// The figures of a plan: bound and gap of every policy against the free problem, tables that show the costliest rows and what the rest
-// sums to.
+// The figures of a plan: lower bound and gap of every policy against the unconstrained problem, and tables that show the costliest rows and
+// the sum of the others.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

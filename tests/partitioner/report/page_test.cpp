@@ -1,5 +1,5 @@
-// The page of a plan: whatever the program holds it is well-formed and loads nothing (tests/support/page_rules.py), is the same each time,
-// leads from round trips to lines, and stays small.
+// The HTML page of a plan: for any program it is well formed and loads nothing (tests/support/page_rules.py), is deterministic, links round
+// trips to lines, and stays small.
 #include "partitioner/report/page/page.h"
 
 #include <gmock/gmock.h>

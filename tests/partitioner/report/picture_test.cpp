@@ -1,4 +1,4 @@
-// Pictures as data: nothing is left out or drawn twice, whatever is collapsed, and they are as small as promised.
+// Pictures as data: nothing is left out or drawn twice, whatever is collapsed, and their size is limited as promised.
 #include "partitioner/report/picture.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// SARIF of every model, example and golden case, under every policy, with every kind switched on: valid by the standard, each result with
-// what it costs, what would help, its place, a fingerprint of its own that outlives lines inserted before it.
+// SARIF of every model, example and golden case, under every policy, with every kind of diagnostic enabled: valid by the standard, each
+// result with its cost, its remedy, its position and a unique fingerprint that does not change when lines are inserted before it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

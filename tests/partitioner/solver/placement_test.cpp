@@ -1,4 +1,5 @@
-// The solver against exhaustive search, its uniqueness under renumbering, and small cases with an answer that a person can check.
+// The solver against exhaustive search, the uniqueness of its answer under renumbering, and small cases whose answer can be checked by
+// hand.
 #include "partitioner/solver/placement.h"
 
 #include <gmock/gmock.h>

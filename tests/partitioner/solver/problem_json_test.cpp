@@ -1,4 +1,4 @@
-// Problems and workloads from JSON: what is read, and every kind of malformed input with the path of the offending element.
+// Problems and workloads from JSON: accepted documents, and every kind of malformed input with the path of the offending element.
 #include "partitioner/solver/problem_json.h"
 
 #include <gmock/gmock.h>

@@ -1,5 +1,5 @@
-// The rules that the benchmarks compare with: each gives a valid placement that costs no less than the optimum, and does what it is named
-// for.
+// The heuristic placement rules that the benchmarks compare with: each gives a valid placement that costs no less than the optimum and
+// follows the rule's name.
 #include "tools/bench/rules.h"
 #include "tests/support/seeds.h"
 

@@ -1,4 +1,5 @@
-// The intervals of the link in which a placement stays optimal, against exhaustive search inside, at the ends and just outside.
+// The intervals of the link's parameters in which a placement stays optimal, against exhaustive search inside, at the ends and just
+// outside.
 #include "partitioner/solver/sensitivity.h"
 
 #include <gmock/gmock.h>
