@@ -1,4 +1,4 @@
-// Every model file of the tree: what a property of all plans or documents is tried on.
+// Every model file of the source tree, for tests of properties that all plans or documents must have.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// BlasBench: one product at a time on the fake cuBLASLt, with memory and a stream of its own.
+// BlasBench: runs one matrix product at a time on the fake cuBLASLt, with its own memory and stream.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
-// The oracle of the solver: every placement of a small problem, every way to transfer, nothing clever. Shares no code with the solver.
+// The exhaustive-search oracle of the solver: it tries every placement of a small problem and every way to transfer, with no shortcuts. It
+// shares no code with the solver.
 #pragma once
 
 #include <cstdint>

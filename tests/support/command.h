@@ -1,4 +1,4 @@
-// Runs a command as a user would and gives what it printed. For tests of the command line and of the documents.
+// Runs a command as a user would and returns its output and exit code. For tests of the command line and of the documents.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Executables that tests run, made of a graph.
+// Compiles a graph to an Executable that a test can run.
 #pragma once
 
 #include <gtest/gtest.h>

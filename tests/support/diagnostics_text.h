@@ -1,4 +1,4 @@
-// What a graph's diagnostics say, as a reader without colours sees it.
+// The text of a graph's diagnostics as shown without colors.
 #pragma once
 
 #include <string>

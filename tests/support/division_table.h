@@ -1,5 +1,5 @@
-// Quotients and remainders of special numbers as NumPy 2.4 gives them: numpy.floor_divide and numpy.remainder of each value by each, to
-// the sign of zeros. Devices must give the same bits (any NaN for a NaN).
+// Quotients and remainders of special numbers as NumPy 2.4 computes them: numpy.floor_divide and numpy.remainder of each pair of values,
+// including the sign of zeros. Devices must give the same bits (any NaN equals any NaN).
 #pragma once
 
 #include <cmath>

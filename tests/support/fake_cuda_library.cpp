@@ -1,8 +1,8 @@
-// The fake driver as a library: libcuda, NVRTC and cuBLASLt in one, for programs that open them where there is no GPU
-// (tests/tools/gpu_check_bare_root_test.py). All three names have to lead here, in a folder that CLEAVE_CUDA_LIBRARIES names: a real
-// cuBLASLt finds no GPU behind this driver and makes no handle. What is enqueued happens at once, and kernels compute nothing.
-// CLEAVE_FAKE_STALL=N: the Nth thing on a stream of each process never ends. CLEAVE_FAKE_REPORT=FILE: a process that ends adds what it was,
-// how many calls it made, and what no correct program does.
+// The fake driver as a shared library: libcuda, NVRTC and cuBLASLt in one, for programs that open them on a machine without a GPU
+// (tests/tools/gpu_check_bare_root_test.py). All three names must lead to this library, in a folder that CLEAVE_CUDA_LIBRARIES names: a
+// real cuBLASLt finds no GPU behind this driver and creates no handle. Enqueued work is executed at once, and kernels compute nothing.
+// CLEAVE_FAKE_STALL=N: the Nth command on a stream of each process never completes. CLEAVE_FAKE_REPORT=FILE: at its exit, a process appends
+// its name, the number of its calls, and the calls that no correct program makes.
 #include <cstdlib>
 #include <cstring>
 #include <fstream>

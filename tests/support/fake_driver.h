@@ -1,7 +1,7 @@
-// FakeDriver: a GPU of the mind behind the tables of the driver and the compiler (executor/cuda/driver_api.h). Strict where the real one
-// is silent: device memory has addresses of its own, nothing happens before a seeded scheduler lets it, handles are followed from birth to
-// death, and every call can be made to fail. Launches run the host's kernel of the operation that the launched text was made for, on the
-// addresses that the launch was given.
+// FakeDriver: an imaginary GPU behind the function tables of the driver and of the compiler (executor/cuda/driver_api.h). It checks what
+// the real driver silently accepts: device memory has its own address range, enqueued work runs only when a seeded scheduler lets it,
+// handles are tracked from creation to destruction, and every call can be made to fail. A launch runs the host's kernel of the operation
+// that the launched text was generated for, on the addresses that the launch was given.
 #pragma once
 
 #include <atomic>

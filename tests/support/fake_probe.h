@@ -1,4 +1,4 @@
-// What the kernels of the probe (tools/gpu/probe) do on the fake driver: nothing, but for the one that answers the host.
+// The probe's kernels (tools/gpu/probe) on the fake driver: they do nothing, except for the kernel that answers the host.
 #pragma once
 
 #include <atomic>

@@ -1,5 +1,5 @@
-// The fake driver's text mode: a launch runs the generated text itself, through the kernel emulator, on the memory that it was given. And
-// packets, in either mode.
+// The fake driver's text mode: a launch runs the generated text itself, through the kernel emulator, on the memory that it was given. Also
+// the kernels of coalesced transfers (packets), in either mode.
 #include <algorithm>
 #include <cstring>
 

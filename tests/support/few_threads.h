@@ -1,5 +1,5 @@
-// FewThreads: a system that is short of threads, for tests. It stands in for `pthread_create` in the program that it is linked into: to be
-// named in tests/CMakeLists.txt by each test that uses it.
+// FewThreads: simulates a system that is short of threads. It replaces `pthread_create` in the program that it is linked into, so each test
+// that uses it must be named in tests/CMakeLists.txt.
 #pragma once
 
 #include "tests/support/namespaces.h"

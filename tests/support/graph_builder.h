@@ -1,4 +1,4 @@
-// Builds a Graph by hand, rule by rule as graph.h states them, without the Tracer: for tests of what checks and compares graphs.
+// Builds a Graph by hand, directly by the rules of graph.h and without the Tracer: for tests of code that verifies and compares graphs.
 #pragma once
 
 #include <string>

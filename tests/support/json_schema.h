@@ -1,5 +1,5 @@
-// Documents held against docs/schema: what is wrong with one, as sentences. Stricter than the schemas that users get, which let later
-// versions add fields: here a field that no schema describes is a fault.
+// Validates documents against docs/schema and lists the violations as sentences. Stricter than the published schemas, which let later
+// versions add fields: here a field that no schema describes is an error.
 #pragma once
 
 #include <memory>

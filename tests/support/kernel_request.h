@@ -1,4 +1,4 @@
-// What a device is asked for by a sample of an op, without ranges; and what a request means.
+// KernelRequests for samples of ops, without value ranges, and the results of a request by the reference implementation.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// What tests ask of memory plans.
+// Queries on memory plans for tests.
 #pragma once
 
 #include <cstddef>

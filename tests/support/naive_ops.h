@@ -1,5 +1,5 @@
-// A second, naive implementation of the ops whose meanings a compiler could vectorise wrongly: element by element, every element and every
-// sum read and written through volatile, so that there is no loop to vectorise. Shares no code with graph/ops.
+// A second, naive implementation of the ops whose reference implementations a compiler could vectorize wrongly: element by element, every
+// element and every sum is read and written through volatile, so that there is no loop to vectorize. It shares no code with graph/ops.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,4 @@
-// ONNX files written field by field, so that tests of the reader need no other software, and can write what no other software would.
+// ONNX files written field by field, so that tests of the reader need no other software and can write files that no other software would.
 #pragma once
 
 #include <bit>

@@ -1,4 +1,4 @@
-// One node of an ONNX file, read and run by the meanings: what tests of lowerings ask for.
+// One node of an ONNX file, read and run by the reference implementations: for tests of lowerings.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
-// Calls one op as a program would: attributes checked and completed, type rule, results allocated, meaning.
+// Calls one op as a program would: checks and completes attributes, applies the type rule, allocates results, runs the reference
+// implementation.
 #pragma once
 
 #include <string>

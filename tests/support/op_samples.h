@@ -1,5 +1,6 @@
-// The one table of op samples: calls with real data for every op of the vocabulary. The contract test runs the ops' rules and meanings
-// on it, kernel tests compare each device with the meanings. An op without a sample fails the contract test.
+// The table of op samples: calls with real data for every op of the vocabulary. The contract test runs the ops' rules and reference
+// implementations on it, and kernel tests compare each device with the reference implementations. An op without a sample fails the contract
+// test.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// Models with round trips planted at known lines, among host work that is none. The generator knows the definition of
-// docs/diagnostics.md, and nothing of how they are found.
+// Models with round trips planted at known lines, among host work that makes none. The generator knows the definition in
+// docs/diagnostics.md, and nothing of the search for them.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
-// Random well-formed programs, recorded through the Tracer: nested loops and branches with carried values and loop-invariant captures,
-// pins, effects, host functions, values of several types, runtime counts, `until`, loops without trips. They always end, and do little
-// work. Equal seeds, equal programs.
+// Random well-formed programs, recorded through the Tracer: nested loops and branches with loop-carried values and loop-invariant captures,
+// pins, effects, host functions, values of several types, runtime trip counts, `until`, loops without iterations. They always end, and do
+// little work. Equal seeds give equal programs.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
-// Random programs of loops whose carried values cannot all be overwritten in place: they change places, are read by products and
-// reductions to the end of a trip, come from outside, cross to the host, and stand around and inside other loops and branches. Equal seeds,
-// equal programs.
+// Random programs of loops whose loop-carried values cannot all be updated in place: they are swapped, are read by products and reductions
+// until the end of an iteration, come from outside, are transferred to the host, and occur around and inside other loops and branches.
+// Equal seeds give equal programs.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// See random_problem.h. Pins that contradict each other inside a group are avoided by pinning whole groups alike.
+// See random_problem.h. Contradicting pins inside a group are avoided by giving all members of a group the same pin.
 #include "tests/support/random_problem.h"
 #include "tests/support/namespaces.h"
 

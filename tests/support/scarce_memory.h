@@ -1,5 +1,5 @@
-// ScarceMemory: a system that is short of memory, for tests. It stands in for `operator new` and `calloc` in the program that it is linked
-// into: to be named in tests/CMakeLists.txt by each test that uses it.
+// ScarceMemory: simulates a system that is short of memory. It replaces `operator new` and `calloc` in the program that it is linked into,
+// so each test that uses it must be named in tests/CMakeLists.txt.
 #pragma once
 
 #include <cstdint>

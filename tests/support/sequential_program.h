@@ -1,5 +1,5 @@
-// The stupid twin of the executor: takes the steps of a Program one by one in their global order, on one thread, with a separate set of
-// values a device. What a device reads must be there; what moves is counted.
+// A deliberately simple executor: it executes the steps of a Program one by one in their global order, on one thread, with a separate set
+// of values for each device. A value that a device reads must be present there; transfers are counted.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// GridRunner: runs a compiled kernel over a grid: one block after the other, the threads of a block as fibers that switch where they meet
-// (barriers, exchanges between lanes). Finds threads that do not meet. Knows no sources and no compiler.
+// GridRunner: runs a compiled kernel over a grid, one block after the other. A block's threads are fibers that switch at synchronizations
+// (barriers, exchanges between lanes); threads that miss a synchronization are detected. It knows neither sources nor the compiler.
 #pragma once
 
 #include <cstddef>

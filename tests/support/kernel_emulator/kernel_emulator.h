@@ -1,7 +1,7 @@
-// KernelEmulator: runs generated CUDA text on the CPU, so that kernels meet their oracle on any machine. Texts are compiled in batches by
-// the host's C++ compiler behind a prelude (shim.h), unless a build did so before (unit_cache.h); a grid runs block after block, its
-// threads as fibers (grid_runner.h); every access is checked (memory_checker.h). A kernel that reads or writes where it may not, races, or
-// waits for what does not come is an Error that says so.
+// KernelEmulator: runs generated CUDA text on the CPU, so that kernels can be compared with their oracle on any machine. Texts are compiled
+// in batches by the host's C++ compiler behind a prelude (shim.h), unless an earlier build has cached them (unit_cache.h). A grid runs
+// block after block, its threads as fibers (grid_runner.h), and every access is checked (memory_checker.h). A kernel with an invalid
+// access, a race, or a wait that never ends gives an Error that says so.
 #pragma once
 
 #include <map>

@@ -1,5 +1,5 @@
-// MemoryChecker: judges every access of a running kernel: is it inside the memory the kernel was given, aligned, to bytes that somebody
-// wrote, and ordered by a barrier against what other threads did there. Knows addresses and numbers of threads, and no fibers.
+// MemoryChecker: checks every access of a running kernel: it must be inside the memory that the kernel was given, aligned, to initialized
+// bytes, and ordered by a barrier against other threads' accesses there. It knows addresses and thread numbers, not fibers.
 #pragma once
 
 #include <array>

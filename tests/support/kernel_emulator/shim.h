@@ -1,7 +1,7 @@
-// Shim: what CUDA's language has and C++ has not. The prelude of every text that the kernel emulator compiles; never part of the test
-// program. Hooks lead from the compiled text into the emulator: indices, barriers, exchanges between lanes, and every access to memory,
-// which the compiler's thread-sanitizer instrumentation announces (its functions are ours here, and so are the undefined-behaviour
-// sanitizer's).
+// Shim: the parts of CUDA's language that C++ lacks. It is the prelude of every text that the kernel emulator compiles, and never part of
+// the test program. Hooks call from the compiled text into the emulator: indices, barriers, exchanges between lanes, and every memory
+// access. The compiler's thread-sanitizer instrumentation announces the accesses; this file defines that sanitizer's functions, and the
+// undefined-behavior sanitizer's.
 #pragma once
 
 #include <math.h>

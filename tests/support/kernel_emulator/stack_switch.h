@@ -1,5 +1,5 @@
-// Where a fiber or its scheduler stands, to go on from later. On x86-64 a switch saves six registers and makes no call of the system:
-// swapcontext saves the signal mask, which nobody changes here, by two. Sanitizers know swapcontext and nothing else.
+// The suspended state of a fiber or of its scheduler, from which it can be resumed. On x86-64 a switch saves six registers and makes no
+// system call, while swapcontext saves the signal mask, which is never changed here, with two. Sanitizers support swapcontext alone.
 #pragma once
 
 #include <cstddef>

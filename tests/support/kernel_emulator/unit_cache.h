@@ -1,8 +1,8 @@
-// UnitCache: compiled units of the kernel emulator in a folder that all builds and processes share, found by the texts in them. It knows
-// files and names, not what a unit holds.
+// UnitCache: compiled units of the kernel emulator in a folder that all builds and processes share, found by their texts. It knows files
+// and names, not the content of a unit.
 //
-// A unit lies there as NAME.so, and beside it a link for each of its texts, named by the text's key and pointing to the unit. So a text is
-// found whatever others it was compiled with. Files come by renaming: who looks sees a whole one or none.
+// A unit is a file NAME.so with one link for each of its texts beside it: the link is named by the text's key and points to the unit. So a
+// text is found whatever other texts it was compiled with. Files are created by renaming: a reader sees a complete file or none.
 #pragma once
 
 #include <cstdint>

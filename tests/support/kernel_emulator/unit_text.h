@@ -1,4 +1,4 @@
-// The C++ of a unit: texts of kernels behind the prelude, each with names of its own.
+// The C++ source of a unit: texts of kernels behind the prelude, with names that are unique to each text.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// Convolutions, pools, normalizations, resizing: 1 to 3 axes, strides, dilations, paddings, groups; of sizes that reach each way in which
-// kernels work.
+// Convolutions, pools, normalizations, resizing: 1 to 3 axes, strides, dilations, paddings, groups, with sizes that reach every variant of
+// the kernels.
 #include <algorithm>
 
 #include "tests/support/op_samples/filled.h"

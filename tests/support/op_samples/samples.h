@@ -1,4 +1,5 @@
-// Samples: what the files of this folder collect, one a theme, and the random numbers that they use. op_samples.cpp joins them.
+// Samples: the table of samples that the files of this folder fill, each with one theme, and the random numbers that they use.
+// op_samples.cpp joins them.
 #pragma once
 
 #include <limits>
