@@ -9,7 +9,7 @@
 
 namespace cleave::testing {
 
-/// Of models, examples of the documents and golden cases, in order; some are there for their errors.
+/// Paths of models, examples of the documents and golden cases, sorted; some contain errors on purpose.
 inline std::vector<std::filesystem::path> all_models() {
   std::vector<std::filesystem::path> paths;
   for (const char* folder : {"models", "docs/examples", "tests/golden"})

@@ -9,7 +9,7 @@
 
 namespace cleave::testing {
 
-/// Without the lines of the source.
+/// Omits the quoted source lines.
 inline std::string text_of_diagnostics(const Graph& graph) {
   return to_text(graph.diagnostics, {.color = false, .source = false});
 }

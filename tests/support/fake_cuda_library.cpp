@@ -21,7 +21,7 @@ struct Library {
 
 Library* made();
 
-/// For as long as the process lives: its threads may be in a call when it ends.
+/// Never destroyed: the process's threads may be in a call when it ends.
 Library& library() {
   static Library* const one = made();
   return *one;

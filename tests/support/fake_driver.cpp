@@ -440,7 +440,7 @@ Status FakeDriver::run(const Request& request, std::vector<std::byte*> operands)
   const OpContext context{[](std::string_view) {}};
   std::vector<TensorView> known;
   for (std::size_t i = 0; i < request.inputs.size(); ++i) known.push_back({&request.inputs[i], operands[i]});
-  std::vector<std::vector<std::byte>> own;  // what fused steps hand to each other
+  std::vector<std::vector<std::byte>> own;  // intermediate values between fused steps
   for (const Request::Step& step : request.steps) {
     std::vector<TensorView> inputs, results;
     for (const std::size_t operand : step.operands) inputs.push_back(known[operand]);
@@ -452,7 +452,7 @@ Status FakeDriver::run(const Request& request, std::vector<std::byte*> operands)
     if (Status status = run_guarded(host_kernel(*step.op), {*step.op, step.attributes, inputs, results, context}); !status) return status;
     known.insert(known.end(), results.begin(), results.end());
   }
-  for (std::size_t i = 0; i < request.written.size(); ++i) {  // at last: a result may lie on an input
+  for (std::size_t i = 0; i < request.written.size(); ++i) {  // written last, since a result may share memory with an input
     const TensorView& from = known[request.inputs.size() + request.written[i]];
     if (from.type->bytes() > 0) std::memcpy(operands[request.inputs.size() + i], from.data, static_cast<std::size_t>(from.type->bytes()));
   }
@@ -701,7 +701,7 @@ CUresult FakeCalls::copy(const char* name, CUdeviceptr to, CUdeviceptr from, con
   });
 }
 
-/// What is sent is read at once; what comes is there when the call returns.
+/// Data to the device is read at once; data from the device has arrived when the call returns.
 CUresult FakeCalls::copy_pageable(D& d, CUdeviceptr to, CUdeviceptr from, const void* host, std::size_t bytes, CUstream stream) {
   if (reinterpret_cast<CUdeviceptr>(host) == from) {
     const auto* first = static_cast<const std::byte*>(host);

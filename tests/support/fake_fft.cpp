@@ -85,7 +85,7 @@ struct FakeFft {
       if (!plan.made || plan.type != static_cast<int>(type)) return refuse(d, "a plan of another type");
       if (plan.automatic) return refuse(d, "a plan that allocates by itself");
       if (plan.work == 0) return refuse(d, "no work area");
-      // Real numbers must lie as complex ones would.
+      // Real data must be aligned like complex data.
       const std::uint64_t alignment = wide(type) ? 16 : 8;
       if (from % alignment != 0 || to % alignment != 0) return refuse(d, "memory that is not aligned to complex numbers");
       if (from < to + span(plan, true) && to < from + span(plan, false)) return refuse(d, "a result on top of its operand");

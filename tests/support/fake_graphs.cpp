@@ -184,7 +184,7 @@ struct FakeGraphs {
     });
   }
 
-  /// Launches in flight keep what they were launched with.
+  /// Launches in flight keep their old parameters.
   static CUresult set_kernel(CUgraphExec exec, CUgraphNode handle, const CUDA_KERNEL_NODE_PARAMS* kernel) {
     return call("cuGraphExecKernelNodeSetParams", [&](D& d) {
       auto* found = d.find(d.graph_execs_, exec, "graph");

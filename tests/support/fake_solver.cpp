@@ -42,7 +42,7 @@ struct FakeSolver {
   struct Part {
     const void* address = nullptr;
     std::int64_t count = 0;
-    bool whole = false;  ///< of int
+    bool whole = false;  ///< elements are int
   };
   /// Enqueues `compute(parts as pointers)`. The work memory is lost.
   template <class Compute>

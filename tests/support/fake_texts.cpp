@@ -13,7 +13,8 @@ void FakeDriver::run_texts(KernelEmulator& emulator) {
   emulator_ = &emulator;
 }
 
-/// Parameters: the packet before the pieces or behind them, then where each piece lies in it and how long it is.
+/// The parameters are the packet's address (before those of the pieces when unpacking, behind them when packing), then the offset and
+/// length of each piece.
 void FakeDriver::launch_packet(bool unpacks, const std::vector<std::uint64_t>& values) {
   const std::size_t room = values.size() / 2, packet = unpacks ? 0 : room;
   MemoryChecker memory;
@@ -42,7 +43,7 @@ void FakeDriver::launch_packet(bool unpacks, const std::vector<std::uint64_t>& v
 
 void FakeDriver::launch_text(const Meaning& meaning, const std::vector<std::uint64_t>& parameters) {
   const cuda::KernelSource& source = *meaning.source;
-  const bool first = meaning.number == 0 && !meaning.around;  // what its later launches read, others may have written
+  const bool first = meaning.number == 0 && !meaning.around;  // later launches may read data that earlier ones wrote
   MemoryChecker memory;
   std::vector<unsigned long long> addresses(parameters.begin(), parameters.end());
   std::size_t next = 0;

@@ -6,18 +6,18 @@
 
 namespace cleave::testing {
 
-/// While this lives, `more` threads can be started in this process; then the system refuses.
+/// During this object's lifetime, `more` threads can be started in this process; then the system refuses.
 class FewThreads {
  public:
   explicit FewThreads(int more);
   FewThreads(const FewThreads&) = delete;
   FewThreads& operator=(const FewThreads&) = delete;
   ~FewThreads();
-  /// How many were refused.
+  /// The number of refused threads.
   [[nodiscard]] int refused() const;
 };
 
-/// How many threads this process has.
+/// The number of threads in this process.
 int count_threads();
 
 }  // namespace cleave::testing

@@ -72,7 +72,7 @@ class GraphBuilder {
     return id;
   }
 
-  /// `yielded` is set later, by `graph.nodes[…].inputs[1] = …`.
+  /// The yielded value is set later, by `graph.nodes[…].inputs[1] = …`.
   NodeId carried(NodeId loop, ValueId initial) {
     const TensorType type = graph.values[initial].type;
     const NodeId id = node(NodeKind::carried, graph.nodes[loop].regions[0], {initial, initial}, {type, type});

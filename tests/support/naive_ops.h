@@ -10,8 +10,8 @@
 
 namespace cleave::testing {
 
-/// The result of a call that the type rule accepts: reductions, cumulative_sum, matmul of up to two axes, astype and comparisons. Nothing
-/// for every other op.
+/// The result of a call that the type rule accepts: for reductions, cumulative_sum, matmul of up to two axes, astype and comparisons.
+/// Nothing for any other op.
 std::optional<Array> naive_result(const OpDef& op, const Attributes& attributes, std::span<const Array> inputs, const TensorType& result);
 
 }  // namespace cleave::testing

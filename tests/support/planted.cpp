@@ -118,7 +118,7 @@ void Planted::by_pin(int depth) {
   line(depth + 1, "place: host");
   use(depth, name);
 }
-/// The first of a chain reads; what it gives the others is theirs.
+/// Only the first call of a chain reads an accelerator value; the others read host values.
 void Planted::by_chain(int depth) {
   const std::string first = fresh(), second = fresh();
   expected_[line(depth, "- " + first + ": f(" + work() + ")")] = "data";
@@ -143,7 +143,8 @@ void Planted::by_branch(int depth) {
   line(depth + 2, "- " + tensor(0) + ": " + work());
 }
 
-/// The accelerator waits for it where its decision starts it. What a loop repeats could stand in front, which is another message.
+/// If a condition on the accelerator starts this statement, the accelerator waits for it. In a loop the statement could be hoisted, which
+/// is another message.
 void Planted::from_host_data(int depth) {
   const std::string name = fresh();
   const int where = line(depth, "- " + name + ": f(f(s))");
@@ -171,14 +172,14 @@ void Planted::loop(int depth) {
   block_within({false, true}, depth + 2, 1 + pick(4));
 }
 
-/// `decide` reads what the accelerator made in the trip before, and decides whether there is another.
+/// `decide` reads the accelerator's values of the previous iteration, and decides whether there is another iteration.
 void Planted::host_driven_loop(int depth) {
   expected_[line(depth, "- while: decide(" + any_tensor() + ")")] = "control";
   line(depth + 1, "do:");
   for (int i = 0; i < kTensors; ++i) line(depth + 2, "- " + tensor(i) + ": tanh(matmul(" + tensor(i) + ", " + tensor(i) + "))");
   block_within({false, true}, depth + 2, 1 + pick(3));
 }
-/// The accelerator's value decides whether there is another trip, and so whether the host observes once more.
+/// The accelerator's value decides whether there is another iteration, and so whether the host observes once more.
 void Planted::accelerator_driven_loop(int depth) {
   const std::string name = fresh();
   line(depth, "- while: max(" + any_tensor() + ") > 0.25");

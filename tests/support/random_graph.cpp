@@ -68,7 +68,7 @@ class Generator {
     return result;
   }
 
-  /// A value of the pool for which `wanted` holds; poison if there is none. Late values come more often.
+  /// A value of the pool for which `wanted` holds; poison if there is none. Recent values are more likely.
   Operand find(const std::function<bool(const Operand&)>& wanted) {
     std::vector<Operand> fitting;
     for (const Operand& operand : pool_)
@@ -201,7 +201,7 @@ class Generator {
     maybe_pinned([&] { keep(tame(op(name, {a, b}))); }, true);
   }
 
-  /// Elements of `x` for a reader of `shape`, through an operation that nobody else reads.
+  /// Elements of `x` for a reader of `shape`, through an operation that has no other reader.
   Operand moved(const Operand& x, const Shape& shape) {
     if (!x.value.valid() || type(x).rank() == 0 || random_.chance(0.2)) return x;
     const Shape both = *broadcast(type(x).shape, shape);
@@ -274,7 +274,7 @@ class Generator {
     keep(op("astype", {x}, {{"dtype", target}}));
   }
 
-  /// Ops whose result is decided by comparing elements: on integers, where devices agree exactly.
+  /// Ops whose result depends on comparing elements: on integers, where devices agree exactly.
   void positions() {
     Operand x = find([&](const Operand& o) { return (is_int(o) || (!options_.benign && is_float(o))) && type(o).rank() > 0; });
     if (x.poisoned()) return;
@@ -334,7 +334,8 @@ class Generator {
     return states;
   }
 
-  /// A value for `inside`: often changed by what the loop computes, at times as it was, at times swapped with its like.
+  /// The yielded value for the loop-carried `inside`: often a result of the loop body, sometimes unchanged, sometimes swapped with another
+  /// of its type.
   Operand next_value(const Operand& inside) {
     const TensorType wanted = type(inside);
     if (wanted.dtype != DType::boolean && random_.chance(0.5)) {
@@ -434,7 +435,7 @@ class Generator {
   const RandomGraphOptions& options_;
   Tracer tracer_;
   std::shared_ptr<const std::string> file_;
-  std::vector<Operand> pool_;  ///< what can be read here, oldest first
+  std::vector<Operand> pool_;  ///< the values that can be read here, oldest first
   int line_ = 0, names_ = 0, depth_ = 0, ops_left_ = 0;
 };
 

@@ -32,7 +32,7 @@ class RandomLoops {
   std::uint64_t below(std::uint64_t end) { return random_() % end; }
   Tensor any(const Values& values) { return values[below(values.size())]; }
 
-  /// Stays small.
+  /// An operation on values of `known` whose result stays small.
   Tensor operation(const Values& known) {
     const Tensor a = any(known), b = any(known);
     switch (below(7)) {
@@ -46,7 +46,7 @@ class RandomLoops {
     }
   }
 
-  /// What a trip makes of `known`, behind it.
+  /// The body of one iteration: returns `known` with the iteration's new values appended.
   Values trip(Values known, const Tensor& counter, int depth) {
     for (std::uint64_t i = 1 + below(5); i > 0; --i) {
       const std::uint64_t what = depth < 2 ? below(8) : 7;

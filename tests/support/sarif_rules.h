@@ -11,7 +11,7 @@
 
 namespace cleave::testing {
 
-/// What is wrong with a SARIF document: a line each, with the path to it. Empty: it is valid.
+/// The violations in a SARIF document, one line each with the path to it. Empty if it is valid.
 std::vector<std::string> sarif_faults(const nlohmann::json& document);
 
 }  // namespace cleave::testing

@@ -6,7 +6,7 @@
 
 namespace cleave::testing {
 
-/// While this lives, memory can be had `more` times in this process, by any thread; then once, or for ever, not.
+/// During this object's lifetime, `more` allocations succeed in this process, on any thread; then one fails (once), or all do (lasting).
 class ScarceMemory {
  public:
   enum class Shortage : std::uint8_t { once, lasting };
@@ -14,7 +14,7 @@ class ScarceMemory {
   ScarceMemory(const ScarceMemory&) = delete;
   ScarceMemory& operator=(const ScarceMemory&) = delete;
   ~ScarceMemory();
-  /// Whether it came to that.
+  /// Whether an allocation has failed.
   [[nodiscard]] bool refused() const;
 };
 

@@ -131,7 +131,8 @@ std::span<GridRunner::Fiber> GridRunner::warp_of(unsigned warp) {
   return std::span(fibers_).subspan(first, std::min<std::size_t>(MemoryChecker::kWarp, active_ - first));
 }
 
-/// Which lanes of `lanes` meet with those of `mask` in what they do; nothing while one is missing. Lanes that have ended need not come.
+/// The lanes that take part in the warp operation of `mask` at `place`; nothing while one of them is missing. Lanes that have ended are not
+/// awaited.
 std::optional<unsigned> GridRunner::meeting(std::span<const Fiber> lanes, unsigned mask, int place) {
   unsigned together = 0;
   for (unsigned lane = 0; lane < lanes.size(); ++lane) {
@@ -153,7 +154,7 @@ bool GridRunner::release_warp(unsigned warp) {
     const std::optional<unsigned> together = meeting(lanes, leader.mask, place);
     if (!together) continue;
     std::array<unsigned long long, MemoryChecker::kWarp> values;
-    values.fill(~0ULL);  // what a lane has that does not take part is anything
+    values.fill(~0ULL);  // lanes that do not take part have an arbitrary value
     unsigned long long ballot = 0;
     for (unsigned lane = 0; lane < lanes.size(); ++lane) {
       if ((*together >> lane & 1) == 0) continue;
@@ -182,7 +183,7 @@ bool GridRunner::release_block() {
   return true;
 }
 
-/// Who waits where, in a block in which nobody can go on.
+/// Describes where each thread waits, in a block in which no thread can continue.
 std::string GridRunner::divergence() const {
   const auto where = [](const Fiber& fiber) -> std::string {
     if (fiber.state == State::done) return "has ended";

@@ -24,28 +24,28 @@ class KernelEmulator {
  public:
   using Order = GridRunner::Order;
 
-  /// Why there is none on this machine; empty: there is.
+  /// The reason why the emulator is not available on this machine; empty if it is.
   static std::string unavailable();
-  /// Compiled texts come from `folder` and stay there for others.
+  /// Compiled texts are read from `folder` and kept there for other processes.
   explicit KernelEmulator(const std::string& folder = UnitCache::shared_folder());
   KernelEmulator(const KernelEmulator&) = delete;
   KernelEmulator& operator=(const KernelEmulator&) = delete;
   ~KernelEmulator();
 
-  /// A source that will be run. Compiling is slow: add many, and they are compiled together.
+  /// Adds a source that will be run. Compiling is slow: sources that are added before the first run are compiled together.
   void add(const cuda::KernelSource& source);
-  /// What was added; runs see to it by themselves. An Error is what the compiler says.
+  /// Compiles the added sources; runs call it by themselves. An Error has the compiler's message.
   Status compile();
 
-  /// One launch of an added source on memory anywhere.
+  /// Executes one launch of an added source, on memory at any address.
   Status launch(const cuda::KernelSource& source, std::size_t launch, std::span<const unsigned long long> parameters, MemoryChecker& memory,
                 Order order = Order::forward);
-  /// How many texts were compiled: those that were not in the folder.
+  /// The number of texts that were compiled because the folder did not have them.
   [[nodiscard]] std::size_t compiled() const { return compiled_; }
-  /// How many launches there were.
+  /// The number of launches so far.
   [[nodiscard]] std::int64_t launches() const { return launches_; }
-  /// A whole operation: all launches. Results may be undefined before. Bad data are an Error (user), as `fault` says it; what a kernel does
-  /// wrong is one of the machine.
+  /// Runs a whole operation: all of its launches. The results may be uninitialized before. Invalid data are a user Error, as reported
+  /// through `fault`; a wrong access or race of a kernel is a machine Error.
   Status run(const cuda::KernelSource& source, std::span<const Array> inputs, std::span<Array> results, Order order = Order::forward);
 
  private:

@@ -84,7 +84,7 @@ CLEAVE_CALLED inline unsigned lane() {
   return (t.x + size.x * (t.y + size.y * t.z)) % 32;
 }
 
-/// An operation that no other thread gets between: `next(old)` is put where `old` was.
+/// An atomic read-modify-write operation: replaces the value `old` by `next(old)`.
 template <class T, class Next>
 CLEAVE_CALLED T atomic(T* address, Next next) {
   seen(address, sizeof(T), kAtomic);
@@ -104,7 +104,7 @@ CLEAVE_CALLED T atomic(T* address, Next next) {
 #define __noinline__
 #define __launch_bounds__(...)
 #define __align__(bytes) alignas(bytes)
-// CLEAVE_SHARED_SECTION is set anew for each text. Compilers ignore sections in templates: there, shared memory comes as a parameter.
+// CLEAVE_SHARED_SECTION is redefined for each text. Compilers ignore sections in templates: there, shared memory comes as a parameter.
 #define __shared__ static __attribute__((section(CLEAVE_SHARED_SECTION)))
 #define threadIdx (cleave_emulator::thread_index())
 #define blockIdx (cleave_emulator::block_index())
@@ -381,7 +381,7 @@ void __tsan_init() {}
 void __tsan_func_entry(void*) {}
 void __tsan_func_exit() {}
 
-/// Where in the source: how the data of every handler begin.
+/// The source location at the beginning of each handler's data.
 struct CleavePlace {
   const char* file;
   unsigned line, column;

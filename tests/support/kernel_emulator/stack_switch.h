@@ -18,9 +18,10 @@ namespace cleave::testing {
 
 class StackPlace {
  public:
-  /// From here, `start` begins on the stack of `bytes`, whose frames before are forgotten. It never returns.
+  /// Prepares this state so that a switch to it calls `start` on the stack of `bytes`, and discards earlier frames. `start` must never
+  /// return.
   void begin(std::byte* stack, std::size_t bytes, void (*start)());
-  /// Stays here and goes on at `other`, until somebody switches to this place again.
+  /// Suspends the running code in this state and resumes `other`; returns at the next switch to this state.
   void switch_to(StackPlace& other);
 
  private:

@@ -20,7 +20,7 @@ void add_attention(Samples& s) {
   add({near(f32, {2, 1, 40}), near(f32, {2, 1030, 40}), near(f32, {2, 1030, 16}), s.numbers(boolean, {1, 1, 1030})});
   add({near(f32, {1, 2, 19, 7}), near(f32, {2, 2, 33, 7}), near(f32, {1, 2, 33, 140}), s.numbers(boolean, {19, 1})});
   add({near(f32, {2, 50, 24}), near(f32, {1, 70, 24}), near(f32, {1, 70, 24}), s.numbers(boolean, {2, 50, 70})});
-  add({near(f32, {2, 5, 4}), near(f32, {2, 5, 4}), near(f32, {2, 5, 4}), Array(TensorType{boolean, {5, 5}})});  // nobody sees anything
+  add({near(f32, {2, 5, 4}), near(f32, {2, 5, 4}), near(f32, {2, 5, 4}), Array(TensorType{boolean, {5, 5}})});  // no query sees any key
   add({near(f32, {2, 3, 0}), near(f32, {2, 4, 0}), near(f32, {2, 4, 5})});
   add({near(f32, {2, 3, 4}), near(f32, {2, 0, 4}), near(f32, {2, 0, 5})});
   add({near(f32, {0, 3, 4}), near(f32, {0, 2, 4}), near(f32, {0, 2, 5})});

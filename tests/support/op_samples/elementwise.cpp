@@ -6,7 +6,7 @@
 namespace cleave::testing {
 namespace {
 
-/// Where the math functions are defined, and powers stay small.
+/// The range in which a math function is defined, and in which powers stay small.
 Range range_for(const std::string& op) {
   static const std::map<std::string, Range> ranges = {
       {"log", {0.1, 4}}, {"log2", {0.1, 4}},       {"log1p", {-0.5, 4}}, {"sqrt", {0, 4}},  {"rsqrt", {0.1, 4}}, {"log10", {0.1, 4}},

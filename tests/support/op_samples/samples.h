@@ -70,7 +70,7 @@ class Samples {
   }
 };
 
-/// The ends of a type, paired each with each: element i of operand `which`.
+/// Every combination of a type's special values over `operands` operands; returns those of operand `which`.
 Array special_values(DType dtype, int which, int operands);
 
 void add_attention(Samples& samples);
