@@ -238,7 +238,7 @@ TEST(OpContract, WrongAttributesAreRefused) {
   }
 }
 
-/// Operands that no op of this arity may take: shapes that do not fit, element types that nobody computes on together.
+/// Operands that no op of this arity may accept: incompatible shapes, and element types that cannot be combined.
 TEST(OpContract, ElementwiseOpsRefuseShapesThatDoNotBroadcast) {
   for (const OpSample& sample : op_samples()) {
     if (!sample.op->elementwise() || sample.inputs.size() < 2) continue;
@@ -263,8 +263,8 @@ TEST(OpContract, OpsOfSeveralOperandsRefuseMixedElementTypes) {
   }
 }
 
-/// Calls near the samples: other element types, shapes from nothing to absurd, other numbers. Whatever the rules say yes to must be a type
-/// of bearable size with a bearable cost, and small calls must run.
+/// Calls near the samples: other element types, shapes from empty to absurdly large, other numbers. If the rules accept a call, its types
+/// and cost must be of reasonable size, and small calls must run.
 class Mutator {
  public:
   explicit Mutator(std::uint64_t seed) : random_(seed) {}

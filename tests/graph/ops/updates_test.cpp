@@ -131,7 +131,7 @@ TEST(Windows, AreTracedByTheirFunctions) {
   EXPECT_TRUE(graph.ok()) << graph.diagnostics.begin()->message;
 }
 
-/// Of every sample.
+/// Checked on every sample.
 TEST(InPlace, WhatKeepsBytesKeepsThem) {
   std::set<std::string> seen;
   for (const OpSample& sample : op_samples()) {

@@ -85,7 +85,7 @@ TEST_F(SimplifyTest, DropsCarriedValuesThatFeedOnlyThemselves) {
   const std::vector<Tracer::State> initial{state("a", x), state("b", x), state("d", x), state("e", x)};
   const Tracer::Loop loop = t.begin_for(number(3), initial, at(1));
   const std::vector<Tracer::State> yielded{state("a", op("exp", {loop.inside[0]})),                  // read after the loop
-                                           state("b", op("add", {loop.inside[1], x})),               // by nobody
+                                           state("b", op("add", {loop.inside[1], x})),               // has no reader
                                            state("d", op("add", {loop.inside[2], loop.inside[3]})),  // by each other
                                            state("e", op("add", {loop.inside[3], loop.inside[2]}))};
   output(t.end_for(yielded)[0]);
@@ -157,7 +157,7 @@ TEST_F(SimplifyTest, MergesEqualNodesThatCanBeRead) {
             "  %3 = add(%first.2, %first.2) : f32[3]\n  %4 = exp(%3) : f32[3]\n} else {\n"
             "  %5 = add(%first.2, %first.2) : f32[3]\n  %6 = exp(%5) : f32[3]\n}\n%y.7 = merge(%4, %6) : f32[3]\n"
             "output \"out1\" %y.7\noutput \"out2\" %first.2\n");
-  EXPECT_EQ(graph_.producer(graph_.outputs[1].value).location.line, 1);  // the earlier one's place
+  EXPECT_EQ(graph_.producer(graph_.outputs[1].value).location.line, 1);  // the location of the earlier one
 }
 
 TEST_F(SimplifyTest, NeverReadsALaterOrInnerNode) {
@@ -255,12 +255,12 @@ Observed observe(const Graph& graph, const std::map<std::string, Array>& inputs,
   return observed;
 }
 
-/// What stands where: op and source line, with the kinds of the regions around it.
+/// Each operation's op and source line, with the kinds of the regions around it.
 std::multiset<std::string> places(const Graph& graph) {
   std::multiset<std::string> result;
   for (const Node& node : graph.nodes) {
     if (node.kind == NodeKind::constant) continue;      // may be a folded operation
-    if (node.op && node.op->name == "zeros") continue;  // may stand for a value that a loop overwrites unread
+    if (node.op && node.op->name == "zeros") continue;  // may replace a value that a loop overwrites unread
     std::string place = std::string(node.op ? std::string_view(node.op->name) : to_string(node.kind)) + " " + to_string(node.location);
     for (RegionId region = node.region; region.valid(); region = graph.regions[region].parent) {
       place += " in " + std::string(to_string(graph.regions[region].kind));

@@ -142,7 +142,7 @@ TEST(Trace, TheLastNameOfAValueIsItsOutputs) {
   EXPECT_EQ(names_of([](Tensor) { return named("half", 0.5); }), Names{"half"});
   EXPECT_EQ(names_of([](Tensor x) {
               Tensor y = x + 1;
-              named("y", y);  // what it returns is not needed
+              named("y", y);  // its return value is optional
               return y;
             }),
             Names{"y"});
