@@ -43,7 +43,7 @@ Graph read_nodes(std::vector<Message> nodes, const ModelOptions& options = {}, c
   EXPECT_TRUE(!graph.ok() || verify(graph).empty());
   return graph;
 }
-/// The first number of the result, or the error with its place.
+/// The first number of the result, or the error with its location.
 std::string first_number(const Graph& graph, bool c, bool d = true) {
   if (!graph.ok()) return text_of_diagnostics(graph);
   const std::map<std::string, Array> inputs = {{"x", kOnes}, {"c", Array::scalar(c)}, {"d", Array::scalar(d)}};
@@ -105,7 +105,7 @@ TEST(BrokenArms, TakeTheArmAroundThemAlongWhereNeitherIsWhole) {
   EXPECT_EQ(first_number(outer, false), "1");
 }
 
-// What reads the result of such an `If` is looked at only once the arm is known.
+// Readers of the result of such an `If` are only examined once the branch is known.
 TEST(BrokenArms, AreFoundBehindEachOther) {
   const Graph graph =
       read_nodes({choice("first", "c", arm_message("Neg"), arm_message("MatMul", "a"), "z"),

@@ -62,7 +62,7 @@ std::string result(const OneNode& of) {
   return to_string(results_of_node(of)[0]);
 }
 
-/// How often an operation stands in the part of the program that its outputs need.
+/// How many times an operation occurs in the part of the program that its outputs need.
 int count(const OneNode& of, std::string_view op) {
   const Graph graph = read_node(of);
   int found = 0;
@@ -151,7 +151,7 @@ TEST(OnnxNetworks, OneElementIsAScaleForAll) {
 }
 
 TEST(OnnxNetworks, SumsOfIntegerConvolutionsAreExact) {
-  const std::int64_t terms = 701;  // of 255 * 255: the sum is odd and beyond what f32 can hold
+  const std::int64_t terms = 701;  // each 255 * 255: the sum is odd and not representable in f32
   const Message x = bytes("x", kUint8, {1, 1, terms}, std::vector<std::uint8_t>(static_cast<std::size_t>(terms), 255));
   const Message w = bytes("w", kUint8, {1, 1, terms}, std::vector<std::uint8_t>(static_cast<std::size_t>(terms), 255));
   EXPECT_EQ(result({.op = "ConvInteger", .version = 10, .operands = {x, w}, .names = {"x", "w"}}),
@@ -311,7 +311,7 @@ TEST(OnnxNetworks, KeysTransposedTogetherWithTheirHeadsAreFoundToo) {
   const Graph graph = parse_onnx(model(graph_of(parts), 20), "m.onnx", {});
   ASSERT_TRUE(graph.ok()) << text_of_diagnostics(graph);
   EXPECT_EQ(graph.producer(graph.outputs[0].value).op->name, "attention");
-  // The first head's query meets the third key, the second head's one the second.
+  // The first head's query matches the third key, the second head's query the second key.
   const auto run = runtime::run_reference(graph, {.inputs = {{"q", Array::of<float>({1, 2, 1, 2}, {100, 0, 0, 100})},
                                                              {"k", Array::of<float>({1, 3, 2, 2}, {0, 9, 9, 0, 0, 9, 9, 8, 8, 9, 9, 0})}}});
   ASSERT_TRUE(run) << run.error().message;

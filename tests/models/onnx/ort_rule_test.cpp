@@ -51,7 +51,7 @@ TEST(OrtRule, CopiesToAndFromANodeWithoutAKernel) {
   EXPECT_FALSE(placed.copies[1].to_host);
 }
 
-// A shape computed from data (not from Shape) lies on the accelerator, and Reshape wants it on the host.
+// A shape computed from data (not by Shape) is on the accelerator, and Reshape needs it on the host.
 TEST(OrtRule, CopiesAShapeThatTheAcceleratorComputed) {
   const ValueRecord x{"x", Kind::input, kImage}, big{"w", Kind::initializer, {DType::i64, {1000}}}, i{"0:i", Kind::computed, kVector},
       y{"0:y", Kind::computed, kImage};

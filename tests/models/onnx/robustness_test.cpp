@@ -113,7 +113,7 @@ TEST(OnnxRobustness, ReadsExternalDataInTheModelsFolderOnly) {
             place + "has external data that cannot be had: cannot read `" + folder.path("none.data") + "`: No such file or directory\n");
 }
 
-/// The Hugging Face cache keeps a model and its data as links to files that lie elsewhere in its tree.
+/// The Hugging Face cache stores a model and its data as links to files elsewhere in its tree.
 TEST(OnnxRobustness, ReadsAModelAndItsDataThroughTheLinksOfACache) {
   const test::TemporaryFolder folder;
   for (const char* each : {"snapshots", "snapshots/5f1", "blobs"}) std::filesystem::create_directory(folder.path(each));

@@ -136,7 +136,7 @@ TEST(OnnxSignal, VolumesAreNotSampledByCubics) {
 
 // --- recurrent networks ------------------------------------------------------------------------------------------------------------------
 
-/// Sums what it has seen so far: two sequences, of which the first has one element.
+/// Running sums of two sequences, of which the first has one element.
 OneNode sums(std::string_view direction, const std::vector<std::int32_t>& lengths) {
   return {"RNN",
           14,

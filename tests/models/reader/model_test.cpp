@@ -182,7 +182,7 @@ TEST(Model, ARangeCountsFromItsStart) {
   EXPECT_NE(loop("range(1, 10, 3)").find("for {count=3}"), std::string::npos) << loop("range(1, 10, 3)");
   EXPECT_NE(loop("range(10, 1, -3)").find("for {count=3}"), std::string::npos) << loop("range(10, 1, -3)");
   EXPECT_NE(loop("range(10, 1)").find("for {count=0}"), std::string::npos) << loop("range(10, 1)");
-  EXPECT_NE(loop("range(n, 10, 2)").find("%i."), std::string::npos);  // the name is that of what is counted
+  EXPECT_NE(loop("range(n, 10, 2)").find("%i."), std::string::npos);  // it has the name of the range's argument
   EXPECT_NE(loop("range(astype(n, i64), 9)").find("i32[]"), std::string::npos);
 }
 
