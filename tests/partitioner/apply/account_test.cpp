@@ -151,7 +151,7 @@ TEST(Account, NestedLoopsAndArmsCountAsOftenAsTheyHappen) {
   EXPECT_NEAR(account.shares.accelerator + account.shares.launch, 10 * (50 + 1 + 0.25), 1e-6) << "the comparison is a kernel too";
 }
 
-/// `graph`, whose host functions are pure, and some of them asynchronous.
+/// `graph` with all its host functions pure and some of them asynchronous.
 Graph with_calls_beside(Graph graph, std::uint64_t seed) {
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     Node& node = graph.nodes[NodeId(i)];

@@ -64,7 +64,7 @@ TEST(Makespan, TheOptimumSaysWhoIsPredictedToBeFaster) {
   EXPECT_NE(explain_json(plan).find("\"all_accelerator_predicted_seconds\""), std::string::npos);
   EXPECT_EQ(faster_remark(plan_of(graph, round_machine(2.5, 1), Policy::accelerator)), "");
   EXPECT_EQ(faster_remark(plan_of(graph, round_machine(1, 1), Policy::optimal)), "");
-  // What a pin forbids is not compared.
+  // Placements that a pin forbids are not compared.
   const Graph pinned = model(chain("v", 1) + "  - w: matmul(w, w)\n    place: accelerator\n");
   EXPECT_TRUE(std::isnan(plan_of(pinned, round_machine(2.5, 1), Policy::optimal).all_host_predicted_seconds));
 }
@@ -154,7 +154,7 @@ TEST(Makespan, NeverSlowerThanTheBaselinesAndWellFormed) {
   EXPECT_GE(faster, 5) << "the search finds nothing";
 }
 
-/// With what runs as one kernel on the host.
+/// With fused kernels on the host.
 TEST(Makespan, NeverSlowerThanTheOptimumOfAnyProgram) {
   std::size_t tried = 0;
   for (std::uint64_t seed = 1000; seed < 1000 + draws(1000U); ++seed) {

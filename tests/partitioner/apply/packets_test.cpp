@@ -102,7 +102,7 @@ TEST(Packets, TakenApartAreStillARightProgramThatTakesLonger) {
     const double alone = predict(apart, parts.transfers, parts.costed).seconds;
     EXPECT_LE(together, alone * (1 + 1e-3)) << "the first value comes with the last, a few bytes later than by itself";
     saved += alone - together;
-    // What is saved of a run's copies is a latency for every value but the first.
+    // Coalescing saves one latency of the copies for every value but the first.
     double copies = 0, latencies = 0;
     const IdVector<ChannelId, double> packed = channel_seconds(parts.program, parts.costed), single = channel_seconds(apart, parts.costed);
     for (std::size_t c = 0; c < packed.size(); ++c) copies += single[ChannelId(c)] - packed[ChannelId(c)];
@@ -134,7 +134,7 @@ TEST(Packets, LeaveAloneWhatIsReceivedWhenThereIsRoom) {
   EXPECT_GT(arguments, 60U);
 }
 
-/// Of many arguments of so many elements of f32 each.
+/// A plan with this many arguments, each of this many elements of f32.
 Plan plan_of_arguments(int arguments, int elements) {
   std::string text = "cleave: 1\nmodel: m\nparameters:\n", sum;
   for (int i = 0; i < arguments; ++i) {

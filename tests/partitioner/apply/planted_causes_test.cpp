@@ -34,7 +34,7 @@ TEST(PlantedCauses, AreFoundAtTheirLinesAndNothingElseIs) {
   for (const char* via : {"data", "control", "effect"}) EXPECT_GT(kinds[via], draws(200)) << via;
 }
 
-/// Whatever the optimum moves to the host because that is cheaper there: the lines that are named are those of the causes.
+/// Even if the optimum moves operations to the host because they are cheaper there, the named lines are those of the causes.
 TEST(PlantedCauses, AreNamedUnderTheOptimumToo) {
   const PlanOptions options = planted_options(Policy::optimal);
   std::size_t named = 0;

@@ -45,8 +45,8 @@ Plan plan_with_functions(const std::string& program, const PlanOptions& with = o
   return result;
 }
 
-/// Round trips by the words of their definition, on matrices: every pair of vertices is asked whether one reaches the other. Vertices are
-/// nodes, and the values of names behind them.
+/// Round trips exactly by their definition, on matrices: for every pair of vertices, whether one reaches the other. Vertices are nodes,
+/// followed by the values of aliases.
 class ByClosure {
  public:
   ByClosure(const Graph& graph, const Placement& placement, const Transfers& transfers)
@@ -82,7 +82,8 @@ class ByClosure {
     arrives_ = std::move(arrives);
   }
 
-  /// From now on the host work that decisions of the accelerator start, without what loops repeat, in place of what reads its values.
+  /// From now on, the search looks at host work that decisions of the accelerator start (except for work that loops repeat), instead of
+  /// host work that reads its values.
   void look_at_started(const CostedProblem& costed) {
     std::set<NodeId> repeated;
     for (const InvariantWork& work : find_invariant_work(graph_, costed, placement_)) repeated.insert(work.nodes.begin(), work.nodes.end());
@@ -142,7 +143,7 @@ class ByClosure {
   bool starts(const std::set<std::uint32_t>& group) const {
     return std::any_of(group.begin(), group.end(), [&](std::uint32_t v) { return starts_[v] != 0; });
   }
-  /// Whether a loop stands around any of it.
+  /// Whether any member is inside a loop.
   bool in_a_loop(const std::set<std::uint32_t>& group) const {
     return std::any_of(group.begin(), group.end(), [&](std::uint32_t v) {
       for (RegionId region = graph_.nodes[NodeId(v)].region; region != Graph::kRoot; region = graph_.regions[region].parent)
@@ -250,7 +251,7 @@ class ByClosure {
     }
   }
 
-  /// Accelerator work: what only the accelerator computes is made from it there.
+  /// Whether a vertex is accelerator work: an operation that is computed there from values that only the accelerator computes.
   [[nodiscard]] bool works(std::size_t v) const {
     if (!on(node_of(v), kAccelerator)) return false;
     for (std::size_t w = 0; w < graph_.nodes.size(); ++w) {
@@ -268,7 +269,7 @@ class ByClosure {
     }
     return more;
   }
-  /// Whether what runs by the decision of `control` is accelerator work, or is needed by it.
+  /// Whether the operations that `control` decides are accelerator work, or are needed by it.
   [[nodiscard]] bool matters(NodeId control) const {
     for (std::size_t v = 0; v < n_; ++v) {
       const Node& node = graph_.nodes[node_of(v)];
@@ -298,7 +299,7 @@ class ByClosure {
     }
     return more;
   }
-  /// In program order, or in the trip before.
+  /// In program order, or in the previous iteration.
   [[nodiscard]] bool comes_before(NodeId a, NodeId b) const {
     if (uses_.begin(a) < uses_.begin(b)) return true;
     for (RegionId region = graph_.nodes[b].region; region != Graph::kRoot; region = graph_.regions[region].parent) {
@@ -388,7 +389,7 @@ TEST(RoundTrips, AnAcceleratorPredicateJoinsNothing) {
 }
 
 TEST(RoundTrips, ThroughACarriedValue) {
-  // What the host made of one iteration's values is sent in the next.
+  // The host's result for one iteration's values is sent in the next.
   const Plan plan =
       plan_with_functions("  - r: f(s)\n  - for: i in 10\n    do:\n      - w: matmul(r, w)\n      - r: f(w)\n  - print(\"w\", w)\n");
   ASSERT_EQ(plan.round_trips.size(), 1u);
@@ -435,7 +436,7 @@ INSTANTIATE_TEST_SUITE_P(
         Started{"InAWhile", "  - while: max(w) > 0.5\n    do:\n      - w: matmul(w, h(s))\n  - print(\"w\", w)\n", 1},
         Started{"UntilTheAcceleratorSaysSo",
                 "  - for: i in 10\n    until: max(w) > 0.5\n    do:\n      - w: matmul(w, h(s))\n  - print(\"w\", w)\n", 1},
-        Started{"RepeatedByALoop",  // it could stand in front, and is told so
+        Started{"RepeatedByALoop",  // it could be hoisted, which is another message
                 "  - while: max(w) > 0.5\n    do:\n      - w: matmul(w, f(s))\n  - print(\"w\", w)\n", 0},
         Started{"ReadInEachTripOfALoop",  // the host runs ahead
                 "  - if: any(w > 7.5)\n    then:\n      - for: i in 10\n        do:\n          - w: matmul(w, h(s))\n  - print(\"w\", w)\n",
@@ -445,7 +446,7 @@ INSTANTIATE_TEST_SUITE_P(
                 "matmul(w, r)\n  "
                 "- print(\"w\", w)\n",
                 1},
-        Started{"CountedByTheAccelerator",  // only the first trip waits for the count
+        Started{"CountedByTheAccelerator",  // only the first iteration waits for the trip count
                 "  - for: i in astype(sum(w), i32)\n    do:\n      - w: matmul(w, h(s))\n  - print(\"w\", w)\n", 0},
         Started{
             "ReadByTheHostAlone",
@@ -476,7 +477,7 @@ TEST(HostWorkBehindADecision, IsToldWithTheDecisionThatStartsIt) {
   EXPECT_EQ(d.price->cause, "no-kernel/control");
 }
 
-/// The accelerator has other work until it needs what the decision started.
+/// The accelerator has other work until it needs the result of the started host work.
 TEST(HostWorkBehindADecision, IsNotToldWhereOtherWorkHidesIt) {
   for (const bool other_work : {false, true}) {
     const std::string between = other_work ? "      - c: matmul(c, c)\n      - c: matmul(c, c)\n      - c: matmul(c, c)\n" : "";

@@ -51,7 +51,7 @@ TEST(Schedule, ArgumentsAreCopiedWhileOthersAreWorkedOn) {
   EXPECT_NEAR(result.predicted_seconds, 11, 1e-9) << "they are sent in the order in which they are needed, not declared";
 }
 
-/// What is waited for each transfer of `name` in a run, and what is hidden of it.
+/// For each transfer of `name` in a run, the seconds waited for it and its hidden seconds.
 std::vector<std::pair<double, double>> times_of(const Plan& plan, const std::string& name) {
   std::vector<std::pair<double, double>> found;
   for (std::size_t i = 0; i < plan.transfers.items.size(); ++i) {
@@ -84,7 +84,7 @@ TEST(Schedule, SaysWhichTransfersAreWaitedForAndWhichHidden) {
   EXPECT_EQ(times_of(loop, "x"), (Times{{100 * 6, 0}})) << "16 less the 10 of `f`";
   EXPECT_EQ(times_of(loop, "r"), (Times{{100 * 13, 0}})) << "2 out, 10, 2 back, less the 1 of `y`";
 
-  // `x` is on its way while the host computes `f(v)`, from what it has.
+  // `x` is in flight while the host computes `f(v)` from values that it has.
   const Plan hidden = plan_on_round_machine(
       "  - for: i in 100\n    do:\n      - x: matmul(w, w)\n      - s: f(v)\n      - print(\"x\", x)\n      - v: f(s)\n      - w: x + x\n",
       "outputs: [w, v]\n");
@@ -142,7 +142,7 @@ TEST(Schedule, LargeValuesAreWorkedOnWhileTheyCross) {
   // Work that is longer than the copy begins with its first part.
   working(2 * kBytes, 4);
   EXPECT_NEAR(seconds(trace("m", {{"x", type}}, there)), 2.0 / 8 + 4 + 2, 1e-9);
-  // What takes long to be started is started less often: twice, where half of its work is one start.
+  // With expensive launches, there are fewer of them: two, if a launch takes half as long as the work.
   accelerator.overhead_seconds = 1;
   working(2 * kBytes, 3);
   EXPECT_NEAR(seconds(trace("m", {{"x", type}}, there)), 2.0 / 2 + 4 + 2, 1e-9);

@@ -22,8 +22,8 @@ namespace {
 
 using Bits = std::vector<std::uint8_t>;
 
-/// Element-wise operations on as many elements and movement that nobody else sees, with a last one that is neither if nobody else reads
-/// what goes into it.
+/// Accepts element-wise operations on equally many elements and movement with no reader outside, followed by a last operation of another
+/// kind if its operand has no other reader.
 bool takes(const KernelRequest& request) {
   const auto& steps = request.steps;
   const auto fits = [&](const FusedStep& step) {
@@ -144,7 +144,7 @@ TEST(Split, MovesAsOftenAsTheFrequenciesOfKnownLoopsSay) {
   EXPECT_GT(checked, 100);
 }
 
-/// What runs as one kernel stands side by side, and the steps take together what the placement says.
+/// The operations of a kernel are adjacent, and the steps' times add up to that of the placement.
 TEST(Split, RowsAreTogetherAndTakeWhatThePlanSays) {
   std::size_t rows = 0, waiting = 0;
   for (std::uint64_t seed = 1; seed < 1600; seed += 2) {
@@ -163,7 +163,7 @@ TEST(Split, RowsAreTogetherAndTakeWhatThePlanSays) {
           execution_seconds(parts.costed.problem, parts.placement.on_host, parts.placement.on_accelerator, device);
       for (const FusibleGroup& group : parts.costed.fusible[device]) {
         for (const FusibleGroup& part : parts_of(group, [&](NodeId node) { return parts.placement.has_copy(node.index, device); })) {
-          double sum = 0;  // with what is pulled from the same region: it takes time only if it runs by itself
+          double sum = 0;  // with the operations fused from the same region, which take time only if they run by themselves
           for (std::size_t i = 0; i < part.pulled; ++i) {
             const bool near = parts.graph->nodes[part.nodes[i]].region == parts.graph->nodes[part.nodes.back()].region;
             sum += near ? nodes[part.nodes[i].index] : 0;

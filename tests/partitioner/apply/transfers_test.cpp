@@ -107,7 +107,7 @@ TEST(Transfers, WhatIsPrintedBehindTheBranchIsASend) {
   const Plan printed = plan_branches(program + "  - print(\"y\", y)\n", "outputs: [y]\n");
   ASSERT_FALSE(kinds(printed, kHost).empty());
   for (const TransferKind kind : kinds(printed, kHost)) EXPECT_EQ(kind, kSend);
-  // Of what comes out of a loop only that in the loop is one.
+  // Of the values that a loop yields, only the one inside the loop is a transfer.
   const Plan looped = plan_branches(
       "  - for: i in 5\n    do:\n      - w: tanh(w)\n      - if: c\n        then:\n          - w: matmul(w, w)\n", "outputs: [w]\n");
   EXPECT_EQ(kinds(looped, kHost), std::vector{kResult});
@@ -168,7 +168,7 @@ TEST(Transfers, StandInProgramOrderWithPositiveCosts) {
     for (std::size_t i = 0; i < sends.size(); ++i) {
       EXPECT_GE(sends[i], 0);
       const NodeKind kind = p.graph->producer(p.transfers.items[i].value).kind;
-      // What is there from the start is sent first, in the order in which it is read.
+      // Values that exist from the start are sent first, in the order in which they are read.
       if (kind != NodeKind::input && kind != NodeKind::parameter && kind != NodeKind::constant) {
         EXPECT_LT(last, sends[i]);
         last = sends[i];

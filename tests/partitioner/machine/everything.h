@@ -66,7 +66,7 @@ class Everything {
 
   void group() {
     groups_ = FusibleGroups(2);
-    for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {  // what a side has for nothing, it has
+    for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {  // constants are free, so each side has its own
       const NodeKind kind = graph_.nodes[NodeId(i)].kind;
       if (kind == NodeKind::constant) host_[i] = accelerator_[i] = 1;
     }
@@ -143,7 +143,7 @@ class Everything {
     return reached.size() == nodes.size();
   }
 
-  /// What is done at once: a kernel, an operation, or a loop with all that is in it.
+  /// A unit of execution: a kernel, an operation, or a loop with its body.
   struct Unit {
     DeviceId side;
     std::vector<NodeId> nodes, inside;  ///< that it is, that it holds
@@ -223,7 +223,7 @@ class Everything {
     best_ = describe();
   }
 
-  /// The placement at hand, and its kernels.
+  /// The current placement and its kernels.
   [[nodiscard]] std::string describe() const {
     std::string text;
     for (const DeviceId side : {kHost, kAccelerator}) {

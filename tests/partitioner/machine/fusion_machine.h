@@ -36,7 +36,7 @@ inline bool elementwise_kernels(const KernelRequest& request) {
                      [&](const FusedStep& step) { return step.op->elementwise() && step.type.shape == steps[0].type.shape; });
 }
 
-/// Plans on that machine, by turns with and without kernels of rows on either side.
+/// Options for that machine which, depending on the seed, allow row kernels on the host, on the accelerator, on both or on neither.
 inline PlanOptions options_by_turns(std::uint64_t seed) {
   PlanOptions options;
   options.costs.machine = slow_link_machine();

@@ -128,7 +128,7 @@ double objective_of(const Graph& graph, bool rows_on_the_host = true) {
   return plan_of(graph, rows_on_the_host).placement.objective_seconds;
 }
 
-/// Where a plan has a statement: on one side, or nowhere if that is not one operation any more.
+/// The side on which a plan has a statement; neither if the statement is no longer one operation.
 Side side_of(const Plan& plan, std::size_t statement) {
   for (const Value& value : plan.graph->values) {
     if (value.name != name_of(statement)) continue;
@@ -188,7 +188,7 @@ TEST(FusionOrder, APinThatAgreesChangesNothing) {
     program.list[one].pin = side_of(free, one);
     if (program.list[one].pin == Side::none || program.list[one].op > 6) continue;
     const Plan same = plan_of(graph_of(program, as_written(program)), seed % 2 == 0);
-    if (same.graph->nodes.size() != free.graph->nodes.size()) continue;  // of two equal statements one is pinned: both are computed
+    if (same.graph->nodes.size() != free.graph->nodes.size()) continue;  // if one of two equal statements is pinned, both are computed
     const double once = free.placement.objective_seconds;
     EXPECT_NEAR(same.placement.objective_seconds, once, 1e-6 * once);
     ++pinned;

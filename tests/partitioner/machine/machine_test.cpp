@@ -165,7 +165,7 @@ TEST(Machine, EveryMistakeHasItsPlace) {
     ASSERT_FALSE(machine.ok()) << mistake.message;
     EXPECT_THAT(machine.error().message, HasSubstr(mistake.message));
     EXPECT_EQ(machine.error().location.file_name(), "box.yaml");
-    if (*mistake.message == 0) continue;  // yaml-cpp's own words and place
+    if (*mistake.message == 0) continue;  // yaml-cpp's own message and position
     EXPECT_EQ(machine.error().location.line, mistake.line) << mistake.message;
     EXPECT_EQ(machine.error().location.column, mistake.column) << mistake.message;
   }

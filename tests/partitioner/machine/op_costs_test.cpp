@@ -160,7 +160,7 @@ DeviceRates by_sides(const Seconds& seconds) {
 }
 
 TEST(OpCosts, ProductsMeasuredByAllTheirSidesAreReadBetweenThem) {
-  // What products take: a start, reading both operands, writing the result, multiplying.
+  // The cost of a product: a launch, reading both operands, writing the result, and multiplying.
   const auto seconds = [](double rows, double columns, double depth) {
     return 1e-6 + 1e-9 * rows * depth + 2e-9 * depth * columns + 4e-9 * rows * columns + 1e-10 * rows * columns * depth;
   };

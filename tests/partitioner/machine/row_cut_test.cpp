@@ -20,7 +20,7 @@ namespace {
 
 using ::testing::ElementsAre;
 
-/// Runs it in draws of rows, which find their operands where `rows_of` says that they lie. The number of draws.
+/// Runs the request in chunks of rows, whose operands are at the rows given by `rows_of`. Returns the number of chunks.
 int check(KernelRequest request, const std::vector<Array>& inputs, const RowCut& cut, unsigned seed) {
   for (const TensorType& type : request.input_types) request.inputs.push_back({0, type.bytes()});
   for (const TensorType& type : request.result_types) request.results.push_back({0, type.bytes()});
@@ -74,7 +74,7 @@ Array drawn(const TensorType& type, unsigned seed) {
   return array;
 }
 
-/// Of all operations of a program as one kernel; nothing: they cannot be cut.
+/// The cut of all operations of a program as one kernel; nothing if they cannot be cut.
 std::optional<RowCut> cut_of(const Graph& graph, unsigned seed = 0) {
   std::vector<NodeId> nodes;
   for (std::size_t i = 0; i < graph.nodes.size(); ++i)

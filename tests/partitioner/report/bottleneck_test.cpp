@@ -18,7 +18,7 @@ using Said = std::vector<std::pair<DiagnosticKind, int>>;  ///< kind and line
 
 struct Scenario {
   std::string model;
-  std::string account;  ///< what the last line begins with
+  std::string account;  ///< the beginning of the last line
   int line;
   Said said;
   friend void PrintTo(const Scenario& s, std::ostream* out) { *out << s.model; }
@@ -89,7 +89,7 @@ TEST(Marks, ChangeNoPlan) {
   EXPECT_TRUE(marked.diagnostics.empty()) << to_text(marked.diagnostics);
 }
 
-/// The accelerator waits for a decision of its own: for the host to learn it, to work, and to send what it made.
+/// The accelerator waits for its own decision: for the host to receive it, to compute, and to send the result.
 TEST(StartedWork, IsToldAsOneRoundTripWithItsPrice) {
   const Plan plan = plan_scenario("control_only_50040");
   ASSERT_EQ(plan.round_trips.size(), 1U) << to_text(plan.diagnostics);

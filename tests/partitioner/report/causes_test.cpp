@@ -118,7 +118,7 @@ INSTANTIATE_TEST_SUITE_P(All, InvariantWork,
                                            Invariant{"changing_host_function"}),
                          [](const auto& of) { return of.param.model; });
 
-/// What is promised comes true when the user does it.
+/// The promised saving is reached when the user follows the advice.
 TEST(InvariantWorkAdvice, SavesWhatItSays) {
   const Plan before = plan_model("invariant_host_function"), after = plan_model("invariant_moved");
   ASSERT_EQ(before.diagnostics.size(), 1u) << to_text(before.diagnostics);
@@ -142,7 +142,8 @@ TEST(MemoryFallback, SaysWhatTheMemoryIsFullOf) {
   EXPECT_DOUBLE_EQ(plan.memory_shortage->seconds, roomy.predicted_seconds);
 }
 
-/// A product whose operand does not fit is told to take it in parts of rows, and the program that does is planned on the accelerator.
+/// If an operand of a product does not fit into memory, the advice is to process it by parts of rows, and the program that does so is
+/// planned on the accelerator.
 TEST(MemoryFallback, SaysInHowManyPartsOfRowsItFits) {
   PlanOptions options;
   options.costs.machine = *Machine::shipped("simulated");

@@ -32,7 +32,7 @@ Plan case_plan(const std::string& name) {
   return plan_with_remarks(read_model(source_dir() + "/tests/golden/cases/" + name + ".yaml"));
 }
 
-/// What each field must be: `n`umber, `s`tring, `b`ool, `l`ist, `o`bject; a following `?`: or null.
+/// The type of each field: `n`umber, `s`tring, `b`ool, `l`ist, `o`bject; a trailing `?` allows null.
 using Fields = std::map<std::string, std::string>;
 
 void expect_fields(const json& object, const Fields& fields, const std::string& where) {
@@ -141,7 +141,7 @@ PlanOptions elementwise_options() {
   return options;
 }
 
-/// Executions and transfers, less what runs as one kernel saves, are the objective; of all programs, some have such kernels.
+/// The objective is the cost of executions and transfers minus the savings of fused kernels; some of the programs have such kernels.
 TEST(ExplainJson, CostsAddUpWithWhatKernelsSave) {
   PlanOptions options = elementwise_options();
   std::size_t kernels = 0;

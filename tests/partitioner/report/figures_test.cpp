@@ -44,7 +44,7 @@ std::vector<Graph> programs() {
   return found;
 }
 
-/// What explain says of the placement's cost.
+/// The line of explain on the placement's cost.
 std::string cost_line(const Plan& plan) {
   const std::string text = explain_text(plan);
   const std::size_t begin = text.find("work and transfers in sum: ");

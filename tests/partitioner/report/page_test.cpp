@@ -27,7 +27,7 @@ Plan plan_as_planted(const Graph& graph, Policy policy = Policy::accelerator) {
   return plan(graph, planted_options(policy));
 }
 
-/// What is wrong with the pages; nothing: empty.
+/// The errors in the pages; empty if there are none.
 std::string faults(const std::vector<std::string>& pages) {
   const TemporaryFolder folder;
   for (std::size_t i = 0; i < pages.size(); ++i) folder.write(std::to_string(i) + ".html", pages[i]);

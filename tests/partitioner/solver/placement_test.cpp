@@ -39,7 +39,7 @@ void expect_optimal(const Problem& problem, std::uint64_t seed, const SolveOptio
   if (problem.accelerator_memory_bytes == 0) {
     EXPECT_EQ(solved->on_accelerator, expected.fewest_on_accelerator);
   }
-  double transfers = 0;  // the listed ones are what is paid
+  double transfers = 0;  // the listed transfers are the ones that are paid
   for (const PlannedTransfer& t : solved->transfers) {
     const auto& value = problem.values[t.value];
     transfers +=
@@ -166,7 +166,7 @@ TEST(Placement, ManyEqualLayersFillTheMemoryWithoutASearch) {
   const auto solved = solve(problem, {.tolerance = 1e-3, .max_work = 3e6});
   ASSERT_TRUE(solved.ok());
   EXPECT_LE(solved->gap, 1e-3);
-  EXPECT_GT(solved->gap, 0);  // what the price proves, not less
+  EXPECT_GT(solved->gap, 0);  // the gap to the bound that the price proves
   EXPECT_THAT(verify(problem, *solved), IsEmpty());
 }
 
@@ -294,7 +294,7 @@ TEST(Placement, ReplicasThatNothingReadsAreDropped) {
   }
 }
 
-/// A root and a loop body of 10 trips.
+/// A root region and a loop body that is executed 10 times.
 Problem with_loop() {
   Problem problem;
   problem.regions = {{Problem::kNoParent, 1}, {0, 10}};
@@ -380,7 +380,7 @@ TEST(Placement, NeighboursThatSaveStayTogether) {
   EXPECT_THAT(whole->on_accelerator, ElementsAre(1, 1, 1, 1));
   EXPECT_DOUBLE_EQ(whole->objective_seconds, 7);
   EXPECT_THAT(execution_seconds(problem, whole->on_host, whole->on_accelerator, kAccelerator), ElementsAre(0, 4, 1.5, 1.5));
-  problem.nodes[3].pin = Problem::Pin::host;  // what is left of the row saves what it saves
+  problem.nodes[3].pin = Problem::Pin::host;  // the remaining members of the row save their part
   const auto part = solve(problem);
   ASSERT_TRUE(part.ok());
   EXPECT_THAT(part->on_accelerator, ElementsAre(1, 1, 1, 0));

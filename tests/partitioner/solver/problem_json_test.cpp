@@ -163,7 +163,7 @@ TEST(ProblemJson, MistakesInSavingsHaveTheirPath) {
 
 TEST(ProblemJson, EveryMistakeHasItsPath) {
   struct Mistake {
-    const char* pointer;  ///< what to replace
+    const char* pointer;  ///< the element to replace
     json with;            ///< a discarded value: remove it
     const char* message;
   };

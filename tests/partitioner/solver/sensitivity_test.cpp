@@ -68,7 +68,7 @@ TEST(Sensitivity, EqualsExhaustiveSearchInsideAndOutside) {
       ASSERT_LE(interval.low, 1);
       ASSERT_GE(interval.high, 1);
       const auto missing_at = [&, what = varied](double factor) { return missing(with(problem, latency, what, factor), *placement); };
-      const double low = std::max(interval.low, 1e-3), high = std::min(interval.high, 1e3);  // where there is no end, far out
+      const double low = std::max(interval.low, 1e-3), high = std::min(interval.high, 1e3);  // an open end is replaced by a distant number
       for (const double inside : {low, std::sqrt(low), 1.0, std::sqrt(high), high})
         EXPECT_NEAR(missing_at(inside), 0, 1e-9 / low) << inside;
       if (interval.low > 0) {
