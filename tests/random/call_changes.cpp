@@ -26,7 +26,7 @@ Shape random_shape(Draw& draw, bool large = false) {
   return shape;
 }
 
-/// Equal extents stay equal, so that shapes that must agree go on doing so; `first`: what the first operand's become.
+/// Renames extents consistently, so that shapes that must agree still agree; `first`: the new shape of the first operand.
 void rename_extents(Draw& draw, std::vector<TensorType>& types, const Shape* first, bool large) {
   std::map<std::int64_t, std::int64_t> names;
   if (first && !types.empty() && first->size() == types[0].shape.size())
@@ -109,7 +109,7 @@ Integers random_integers(Draw& draw, const AttributeDef& def, Integers was, cons
     if (draw.chance(0.3)) shape.insert(shape.begin(), 1 + draw.below(3));
     return shape;
   }
-  if (def.name == "sizes" && was.size() != 2) {  // of a window
+  if (def.name == "sizes" && was.size() != 2) {  // sizes of a window
     Shape sizes = first;
     for (std::int64_t& extent : sizes) extent = draw.below(extent + 1);
     return sizes;
@@ -141,7 +141,7 @@ AttributeValue changed(Draw& draw, const AttributeDef& def, const AttributeValue
   return was;
 }
 
-/// What stands for an optional attribute that is absent.
+/// A value for an optional attribute that is absent.
 std::optional<AttributeValue> some_value(Draw& draw, const AttributeDef& def, const std::vector<TensorType>& operands) {
   using Type = AttributeDef::Type;
   switch (def.type) {

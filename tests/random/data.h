@@ -6,7 +6,7 @@
 
 namespace cleave::testing {
 
-/// What the floating elements of an array may be. Integers may always be of moderate size, and are wild where floating ones would be.
+/// The range of an array's floating elements. Integers are of moderate size, or wild where floating elements would be wild.
 enum class Data : std::uint8_t {
   clean,     ///< numbers from -8 to 8, -0.0 and denormals among them
   moderate,  ///< these, NaN and infinities

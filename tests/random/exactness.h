@@ -11,7 +11,7 @@ IdVector<ValueId, char> exact_values(const Graph& graph);
 
 /// Same type and bits, but for which NaN it is.
 bool same(const Array& a, const Array& b);
-/// Where the two differ first: "element 3 is 1 instead of 2".
+/// The first difference between the two arrays: "element 3 is 1 instead of 2".
 std::string first_difference(const Array& a, const Array& b);
 
 }  // namespace cleave::testing

@@ -27,11 +27,11 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kMostFunctions = 1024;
 
-/// What a child tells the supervisor, in memory that both see.
+/// A child's report to the supervisor, in shared memory.
 struct Report {
-  std::atomic<std::uint64_t> seed = 0;      ///< of the program under way
+  std::atomic<std::uint64_t> seed = 0;      ///< seed of the current program
   std::atomic<std::uint64_t> programs = 0;  ///< checked so far
-  std::atomic<std::uint64_t> refused = 0;   ///< of these, refused by the Tracer
+  std::atomic<std::uint64_t> refused = 0;   ///< number of these programs that the Tracer refused
   std::atomic<std::uint64_t> drawn[kMostFunctions] = {};
   char what[4000] = {};
 };
@@ -144,7 +144,7 @@ class Supervisor {
     return std::nullopt;
   }
 
-  /// The kind of a failure: what a smaller program must have in common with it.
+  /// The kind of a failure: shrinking must preserve it.
   static std::string kind_of(const std::string& what) {
     for (const char* mark :
          {"crashes", "hangs", "differs from its meaning", "against the reference", "does not compile", "fails", "text"}) {

@@ -12,7 +12,7 @@ constexpr DType kTypes[] = {DType::f32, DType::f32, DType::f32,     DType::f64, 
 
 using Names = std::set<std::string_view>;
 
-/// Results lie between -8 and 8, whatever the operands are, but may be NaN.
+/// Whether results are between -8 and 8 for any operands; they may be NaN.
 bool bounded(const OpDef& op) {
   static const Names names = {"tanh",    "sin", "cos",  "sigmoid", "erf",  "softmax", "sign",
                               "one_hot", "eye", "ones", "zeros",   "atan", "asin",    "acos"};
@@ -86,7 +86,7 @@ void ValuePool::keep(Draw& draw, const OpDef& op, const std::vector<PooledValue>
     } else if (moves(op)) {
       made.data = Data::clean;
       for (const PooledValue& operand : operands) made.data = std::max(made.data, operand.data);
-      if (op.name == "max" || op.name == "min") made.data = std::max(made.data, Data::moderate);  // of nothing: infinite
+      if (op.name == "max" || op.name == "min") made.data = std::max(made.data, Data::moderate);  // the maximum of no elements is infinite
     }
     if (made.operand.value.valid()) add(std::move(made));
   }

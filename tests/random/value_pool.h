@@ -16,7 +16,7 @@ namespace cleave::testing {
 struct PooledValue {
   Operand operand;
   TensorType type;
-  Data data = Data::wild;  ///< what its floating elements may be
+  Data data = Data::wild;  ///< the range of its floating elements
   std::uint64_t id = 0;    ///< depends on the statement that made it alone
 };
 
@@ -31,7 +31,7 @@ class ValuePool {
   void add(PooledValue value);
   /// The results of a call, those of them that later statements may read.
   void keep(Draw& draw, const OpDef& op, const std::vector<PooledValue>& operands, const std::vector<Operand>& results);
-  /// What is added from here on can be read until the region ends; leaves are constants there.
+  /// Values added from here on can be read until the region ends; leaves are constants in the region.
   void begin_region() { regions_.push_back(values_.size()); }
   void end_region() {
     values_.resize(regions_.back());
@@ -61,7 +61,7 @@ class ValuePool {
   bool large_;
   std::shared_ptr<const std::string> file_;
   std::vector<PooledValue> values_;
-  std::vector<std::size_t> regions_;  ///< of each open one: how many values there were before
+  std::vector<std::size_t> regions_;  ///< for each open region, the number of values at its begin
   int line_ = 0;
 };
 

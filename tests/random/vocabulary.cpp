@@ -52,7 +52,7 @@ bool accepted(DrawnCall& call, const Bounds& bounds) {
   const auto* results = std::get_if<std::vector<TensorType>>(&types);
   if (!results || !few_elements(*results, bounds) || results->size() > 8) return false;
   if (call.op->cost && !(call.op->cost(call.operands, *results, call.attributes).flops <= bounds.work)) return false;
-  for (std::size_t k = 0; k < call.operands.size(); ++k)  // there is no valid index into nothing
+  for (std::size_t k = 0; k < call.operands.size(); ++k)  // an empty axis has no valid index
     if (index_extent(call, k).value_or(1) < 1 && call.operands[k].elements() > 0) return false;
   return true;
 }
@@ -63,7 +63,7 @@ std::span<const LeftOut> left_out() {
   return {};
 }
 
-// `max` and `min` are not exact: of zeros of both signs they give the one that they meet first, and kernels have another order.
+// `max` and `min` are not exact: for zeros of both signs the result depends on the order of the elements, which differs among kernels.
 bool approximates(const OpDef& op, const Attributes& attributes) {
   static const Names exact = {"add",
                               "subtract",
@@ -156,7 +156,7 @@ bool approximates(const OpDef& op, const Attributes& attributes) {
 Data operand_data(const OpDef& op) {
   static const Names bits_show = {"bitcast", "signbit", "copysign", "unique", "write_npy"};  // which NaN it is would be seen
   if (is_one_of(op, bits_show)) return Data::clean;
-  // Kernels of transforms know that sin(0) is 0, also of what is no number, and those of convolutions multiply the padding's zeros with
+  // Kernels of transforms assume that sin(0) * x is 0 for any x, NaN included, and those of convolutions multiply the padding's zeros with
   // weights.
   static const Names zeros_show = {"fft", "ifft", "rfft", "irfft", "conv", "attention"};
   if (is_one_of(op, zeros_show)) return Data::clean;

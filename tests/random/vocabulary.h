@@ -12,7 +12,7 @@
 
 namespace cleave::testing {
 
-/// A function that random programs leave out, and why. An entry whose function could be drawn is a mistake (main.cpp).
+/// A function that random programs leave out, with the reason. An entry whose function could be drawn is an error (main.cpp).
 struct LeftOut {
   std::string_view function, reason;
 };
@@ -30,7 +30,7 @@ struct DrawnCall {
 /// Whether kernels may compute a floating result otherwise than the reference implementation, within the tolerance of
 /// executor/check/compare.h. Other operations agree to the bit.
 bool approximates(const OpDef& op, const Attributes& attributes);
-/// What the floating operands of a function may be, so that the difference between two right results is within the tolerance.
+/// The range of a function's floating operands in which the difference between two correct results is within the tolerance.
 Data operand_data(const OpDef& op);
 /// The extent into which the integers of operand `operand` are indices; nothing: they are no indices.
 std::optional<std::int64_t> index_extent(const DrawnCall& call, std::size_t operand);
@@ -43,7 +43,8 @@ class Vocabulary {
   Vocabulary();
   /// All functions that are not left out.
   [[nodiscard]] const std::vector<const OpDef*>& functions() const { return functions_; }
-  /// A call of `op`. With `near`: one whose first operand has that type, if there is one. `large`: of more elements than one thread takes.
+  /// A call of `op`. With `near`: one whose first operand has that type, if there is one. `large`: with enough elements for several
+  /// threads.
   [[nodiscard]] std::optional<DrawnCall> call(Draw& draw, const OpDef& op, const TensorType* near, bool large = false) const;
 
  private:
