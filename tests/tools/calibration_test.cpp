@@ -249,7 +249,7 @@ TEST(Calibration, ABusyMachineIsRefused) {
   CalibrationOptions options = small_options();
   options.open = nullptr;
   options.most_seconds = 0.2;
-  options.least_core_share = 1.5;  // nobody has that
+  options.least_core_share = 1.5;  // no thread can have that share
   const Result<Calibration> refused = calibrate(options);
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().kind, ErrorKind::machine);

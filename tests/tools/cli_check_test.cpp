@@ -126,7 +126,7 @@ TEST_F(CliCheckTest, ABaselineLeavesWhatIsNew) {
   EXPECT_EQ(check("--placement accelerator --baseline explained.json").code, 0) << "explain --json has the same diagnostics";
 }
 
-/// The last line on standard error says what the time of a run goes to, and JSON has it in parts of 1.
+/// The last line on standard error breaks down the time of a run, and the JSON document has the shares, which add up to 1.
 TEST_F(CliCheckTest, EndsWithTheAccountAsExplainAndRunDo) {
   for (const char* command : {"check", "explain", "run"}) {
     SCOPED_TRACE(command);

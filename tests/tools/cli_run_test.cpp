@@ -59,7 +59,7 @@ OnTerminal on_terminal(const std::string& command, const std::string& folder) {
   return result;
 }
 
-/// What stands on the screen in the end: a line that was cleared is gone.
+/// The final content of the screen: lines that were cleared are gone.
 std::string remaining(std::string text) {
   for (std::size_t cleared; (cleared = text.find("\r\033[K")) != std::string::npos;) {
     const std::size_t line = cleared == 0 ? std::string::npos : text.rfind('\n', cleared);

@@ -50,7 +50,7 @@ TEST(CudaCalibration, LeavesTimeToMeasureWhereKernelsTakeLongToMake) {
   CalibrationOptions options = small_cuda_options(driver);
   options.most_seconds = 4;
   options.progress = [](std::string_view what, double) {
-    if (what.starts_with("kernels")) std::this_thread::sleep_for(std::chrono::milliseconds(50));  // of a compiler
+    if (what.starts_with("kernels")) std::this_thread::sleep_for(std::chrono::milliseconds(50));  // the time of a compiler
   };
   const Result<Calibration> result = calibrate(options);
   ASSERT_TRUE(result.ok()) << result.error().message;
@@ -66,7 +66,7 @@ TEST(CudaCalibration, MakesOneErrorOfAFailingCall) {
     const Result<Calibration> result = calibrate(small_cuda_options(driver));
     if (result.ok()) {
       EXPECT_NE(driver.failed(), "") << "the call was never reached";
-      continue;  // what is given back may fail unheard
+      continue;  // releasing a resource may fail silently
     }
     EXPECT_EQ(result.error().kind, ErrorKind::machine) << result.error().message;
     EXPECT_EQ(driver.leaks(), "") << driver.failed();

@@ -23,7 +23,7 @@ class ProbedDriver {
  public:
   explicit ProbedDriver(bool answers = true) {
     driver.allow_pageable();
-    driver.keep_page_locked();  // of a probe that fails the answering thread still looks at it
+    driver.keep_page_locked();  // after a failed probe, the answering thread may still read it
     teach_probe(driver, [this, answers](const std::vector<std::uint64_t>& values) {
       if (answers) threads_.emplace_back([values] { answer_probe(values); });
     });
@@ -45,7 +45,7 @@ probe::ProbeOptions small_probe_options() {
   options.seconds = 200;  // limits: on a busy machine too, all is measured
   options.patience = 100;
   options.largest_copy = 1 << 20;
-  options.memory_bytes = 1;  // what the widest kernel reads in one go
+  options.memory_bytes = 1;  // the amount that the widest kernel reads at once
   options.round_trips = 20;
   options.products = {{8, 4, 2}};
   return options;

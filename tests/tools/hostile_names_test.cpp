@@ -26,7 +26,7 @@ std::ptrdiff_t lines(const std::string& text) {
   return std::count(text.begin(), text.end(), '\n');
 }
 
-/// A line that begins with what the name wants to forge; a progress of `\r` counts as well.
+/// Whether any line begins with the text that the name tries to forge; progress output after `\r` counts as a line.
 bool forged(const std::string& text) {
   static const std::regex kLine("(^|[\n\r])[ ]*" + kForged);
   return std::regex_search(text, kLine) || text.find("\x1b[31m") != std::string::npos;
@@ -68,7 +68,7 @@ class HostileNamesTest : public ::testing::Test {
            " %4 @0:9:1\n" + "output \"p" + name + "\" %1 @0:9:1\n";
   }
 
-  /// Runs `cleave arguments` with each kind of names; `MODEL` and `MACHINE` stand for the files. Compares what is said.
+  /// Runs `cleave arguments` with ordinary and with hostile names, and compares the outputs; `MODEL` and `MACHINE` stand for the files.
   void compare(const std::string& arguments, int code = 0) {
     CommandResult results[2];
     for (const bool hostile : {false, true}) {

@@ -233,7 +233,7 @@ using Schema = nlohmann::ordered_json;
 
 std::string type_of(const Schema& schema);
 
-/// "location", of a reference or of what a description was added to.
+/// The name that a schema refers to, such as "location", directly or with an added description.
 std::string referred(const Schema& schema) {
   const Schema& of = schema.contains("allOf") ? schema["allOf"][0] : schema;
   if (!of.contains("$ref")) return "";
@@ -250,7 +250,7 @@ std::string type_of(const Schema& schema) {
   return schema["type"][0].get<std::string>() + " or null";
 }
 
-/// A row a field; what lies inside one below it, by its path.
+/// Adds a row for each field; nested fields follow below, named by their path.
 void add_rows(std::string& text, const Schema& schema, const std::string& path) {
   const Schema* object = &schema;
   std::string below = path;

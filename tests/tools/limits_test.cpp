@@ -18,7 +18,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-/// As a user whom limits bind: another one, where this is root.
+/// Runs the command as a user who is subject to limits: as another user if this one is root.
 std::string as_user(const std::string& command) {
   const std::string user = geteuid() == 0 ? "setpriv --reuid=65534 --regid=65534 --clear-groups " : "";
   return user + "bash -c '" + command + "'";
@@ -147,7 +147,7 @@ Ended run_within(std::size_t bytes, const std::vector<std::string>& arguments, c
 
 constexpr std::size_t kMiB = 1 << 20;
 
-/// Of address space, from which on the program itself can be loaded and started.
+/// The address space, in bytes, that is needed to load and start the program.
 std::size_t needed_to_start(const std::string& folder) {
   std::size_t bytes = 2 * kMiB;
   while (bytes < 4096 * kMiB && run_within(bytes, {"--version"}, folder).code != 0) bytes += kMiB / 2;

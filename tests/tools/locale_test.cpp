@@ -43,7 +43,7 @@ program:
 outputs: [x, w]
 )";
 
-/// Everything that says or reads a number which is not whole, by what it is.
+/// The outputs of everything that writes or reads fractional numbers, by description.
 std::map<std::string, std::string> everything(const TemporaryFolder& folder) {
   std::map<std::string, std::string> said;
   const Graph graph = read_model(folder.path("model.yaml"));

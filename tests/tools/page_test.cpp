@@ -68,7 +68,7 @@ TEST(PageCommand, SaysWhereAPageCannotBeWritten) {
   EXPECT_THAT(nowhere.err, Not(HasSubstr("warning")));
 }
 
-/// A program of Debian's package `chromium`; empty: there is none.
+/// The path of Chromium (Debian's package `chromium`); empty if it is not installed.
 std::string chromium() {
   const std::string found = run_command("command -v chromium || command -v chromium-browser || command -v google-chrome").out;
   return found.substr(0, found.find('\n'));

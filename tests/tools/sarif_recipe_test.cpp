@@ -44,8 +44,8 @@ std::vector<std::string> recipe() {
 }
 
 struct Outcome {
-  json results;            ///< of the document that is handed to the code host
-  std::vector<int> codes;  ///< of each step
+  json results;            ///< results in the document that is uploaded to the code host
+  std::vector<int> codes;  ///< exit code of each step
 };
 
 Outcome follow_recipe(const std::string& model) {
