@@ -28,7 +28,7 @@ std::vector<std::string> lines_of(const std::string& text) {
   return lines;
 }
 
-/// Whether `line` is `pattern`, in which [...] stands for any run of characters.
+/// Whether `line` matches `pattern`, in which [...] stands for any text.
 bool matches(const std::string& pattern, const std::string& line) {
   std::size_t at = 0, from = 0;
   for (std::size_t gap = pattern.find("[...]"); gap != std::string::npos; gap = pattern.find("[...]", from)) {

@@ -53,7 +53,7 @@ void expect_same_keys(const std::vector<Row>& rows, const MachineKeys& keys) {
     if (row.fallback == "required") required.push_back(row.key);
   }
   EXPECT_THAT(known, UnorderedElementsAreArray(keys.known));
-  // `accelerators` is required by its meaning: it or `accelerator`.
+  // A file must have `accelerators` or `accelerator`: the table marks the former as required, the list of keys does not.
   required.erase(std::remove(required.begin(), required.end(), "accelerators"), required.end());
   EXPECT_THAT(required, UnorderedElementsAreArray(keys.required));
 }

@@ -115,7 +115,7 @@ std::string text_of(const AttributeValue& value) {
   return "";
 }
 
-/// What an attribute is, in a model file.
+/// The form of an attribute in a model file.
 std::string kind_of(const AttributeDef& attribute, const std::vector<OpSample>& samples) {
   using enum AttributeDef::Type;
   switch (attribute.type) {
@@ -234,7 +234,8 @@ TEST(OpsReference, IsUpToDate) {
   std::vector<BackEnd> devices;
   for (BackEnd& each : back_ends()) {
 #ifdef CLEAVE_HAS_CUDA
-    if (each.name == "cuda") each = cuda::back_end(FakeDriver::libraries());  // as where every library is, whatever this machine has
+    if (each.name == "cuda")
+      each = cuda::back_end(FakeDriver::libraries());  // as if every library were installed, whatever this machine has
 #endif
     if (each.open) devices.insert(devices.begin(), std::move(each));  // the simulated one, that everybody has, first
   }

@@ -33,7 +33,8 @@ struct StatefulProgram {
   }
 };
 
-/// Runs `executor` `times` times, and the oracle with what its runs leave given again by hand: outputs, states and effects are the same.
+/// Runs `executor` `times` times, and the reference executor with the previous run's states passed by hand: outputs, states and effects
+/// must be the same.
 inline void expect_fed_by_hand(StatefulProgram& program, Executor& executor, int times) {
   const Graph& graph = *program.graph;
   const std::vector<GraphState> states = states_of(graph);
@@ -60,7 +61,7 @@ inline void expect_fed_by_hand(StatefulProgram& program, Executor& executor, int
       EXPECT_EQ(difference(*value, all[state.output].second, expected.reduction_length).value_or(""), "") << name;
       by_hand.inputs.insert_or_assign(name, *value);  // roundings do not add up
       if (i % 3 != 2) by_itself.inputs.erase(name);
-      if (i % 3 == 2) by_itself.inputs.insert_or_assign(name, *value);  // begun anew by what it is
+      if (i % 3 == 2) by_itself.inputs.insert_or_assign(name, *value);  // resets the state to its current value
     }
   }
 }

@@ -34,7 +34,7 @@ class Kernels {
     all_.push_back({std::move(sample), *std::move(source)});
   }
 
-  /// Runs all kernels; each agrees with its meaning. How many there are.
+  /// Runs all kernels and compares each with its reference implementation. Returns their number.
   std::size_t check() {
     if (const std::string why = KernelEmulator::unavailable(); !why.empty()) return 0;
     for (const auto& [sample, source] : all_) {

@@ -68,7 +68,7 @@ class CudaLibrary : public ::testing::Test {
     ASSERT_TRUE(executor);
   }
 
-  /// Two runs on the fake GPU agree with the meaning.
+  /// Checks that two runs on the fake GPU agree with the reference implementation.
   void check(const SampleProgram& program, std::uint64_t variant, bool with_libraries = true) {
     const auto libraries = with_libraries ? FakeDriver::libraries() : FakeDriver::no_libraries();
     const Planned planned = plan(program, libraries);
@@ -85,7 +85,7 @@ class CudaLibrary : public ::testing::Test {
     if (driver.handed_over() > 0) counts_["cuLaunchKernel"] -= driver.handed_over();
   }
 
-  /// Each call whose name begins with `prefix` fails once: one error that names it, and nothing is left behind.
+  /// Lets each call whose name begins with `prefix` fail once: there must be one error that names the call, and no leak.
   void check_failures(const SampleProgram& program, const std::string& prefix, const std::string& code) {
     const auto libraries = FakeDriver::libraries();
     const Planned planned = plan(program, libraries);
@@ -110,7 +110,8 @@ class CudaLibrary : public ::testing::Test {
   }
 
   KernelEmulator emulator_;
-  std::map<std::string, std::int64_t> counts_;  ///< of the calls in the last check; launches: but those that hand values over
+  std::map<std::string, std::int64_t>
+      counts_;  ///< counts of the calls in the last check; launches exclude those that pass values through page-locked memory
 };
 
 }  // namespace cleave::testing

@@ -15,7 +15,8 @@
 
 namespace cleave::testing {
 
-/// So many ranges of pieces, drawn from the seed. `on_top`: by result, in which input's place it goes, or -1.
+/// Runs the kernel in ranges of pieces drawn from the seed; returns their number. `on_top`: for each result, the input whose memory it
+/// overwrites, or -1.
 inline int expect_equal_in_pieces(HostKernel& kernel, const KernelRequest& request, const std::vector<Array>& inputs,
                                   const std::vector<Array>& expected, const std::vector<int>& on_top, Workers& workers, unsigned seed) {
   std::mt19937 random(seed);
