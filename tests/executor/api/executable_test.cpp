@@ -247,7 +247,7 @@ class Gate {
  public:
   ~Gate() { open(); }
   void open() { opened_->store(true); }
-  /// What a host function waits by.
+  /// A function with which a host function waits until the gate is open.
   [[nodiscard]] std::function<void()> wait() const {
     return [opened = opened_] {
       while (!*opened) std::this_thread::yield();

@@ -33,7 +33,7 @@ struct Child {
   std::string said;  ///< on standard error, or by `work`
 };
 
-/// What `work` says in a child of this process, with its code 0 if it says nothing.
+/// The message that `work` returns in a child of this process; the child's exit code is 0 if it is empty.
 Child in_child(const std::function<std::string()>& work) {
   int ends[2];
   if (pipe(ends) != 0) return {};
@@ -72,7 +72,7 @@ std::map<std::string, Array> input_of_ones() {
   return {{"x", Array::of<float>({kSide, kSide}, std::vector<float>(kSide * kSide, 1))}};
 }
 
-/// What differs from `expected`, if anything.
+/// The difference from `expected`, if any.
 std::string difference(const Result<RunResult>& result, const Array& expected) {
   if (!result) return result.error().message;
   return *result->output("y") == expected ? "" : "another result";

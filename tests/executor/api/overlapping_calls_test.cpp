@@ -32,7 +32,7 @@ void tenth(std::span<const float> in, std::span<float> out) {
   for (std::size_t i = 0; i < in.size(); ++i) out[i] = in[i] * 0.1F;
 }
 
-/// Four calls that do not depend on each other, and what needs all of them, in each trip.
+/// In each iteration, four independent calls and an operation that needs all of their results.
 Graph four_calls(bool asynchronous) {
   return trace("four", {{"x", "f32[64, 64]"}}, [&](Tensor x) {
     return named("y", for_loop(kTrips, x, [&](Tensor, Tensor w) {
@@ -123,7 +123,7 @@ TEST(OverlappingCallsOnTheVirtualClock, TakeWhatIsPredicted) {
   }
 }
 
-/// Who calls a function, and how many at once.
+/// The threads that call a function, and the largest number of concurrent calls.
 struct Callers {
   std::mutex mutex;
   std::set<std::thread::id> threads;
@@ -216,7 +216,7 @@ TEST_P(OverlappingCalls, GiveTheSameResultsForEveryNumberOfWorkers) {
   }
 }
 
-/// Notes who is called, in order.
+/// The names of the called functions, in order.
 struct Log {
   std::mutex mutex;
   std::vector<std::string> names;
@@ -313,7 +313,7 @@ TEST_P(OverlappingCalls, TheFirstErrorInTheProgramIsToldOfAsynchronousOnes) {
   EXPECT_TRUE(log.names.empty());
 }
 
-/// The host looks for an answer when it has done what stands before; a deadline holds for when the answer came.
+/// The host polls for a reply after finishing earlier work; a deadline applies to the time at which the reply came.
 TEST_P(OverlappingCalls, ADeadlineIsTheCallsAndNotTheLooks) {
   for (const int milliseconds : {1, 60}) {
     SCOPED_TRACE(milliseconds);
@@ -384,7 +384,8 @@ TEST_P(OverlappingCalls, TheOneThatNeverAnswersIsNamed) {
   EXPECT_EQ(run.wait().error().message, "cancelled");
 }
 
-/// Chains of calls and element-wise work in loops and branches, whose memory the plan shares: results as with one after the other.
+/// Chains of calls and element-wise work in loops and branches, whose buffers the memory plan shares: results equal those of sequential
+/// execution.
 TEST_P(OverlappingCalls, ManyInLoopsAndBranchesFindTheirMemory) {
   const auto busy = [](float factor, int microseconds) {
     return [factor, microseconds](std::span<const float> in, std::span<float> out) {

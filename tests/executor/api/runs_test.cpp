@@ -120,7 +120,7 @@ TEST(Runs, SoManyAtOnceTheOthersInTheirOrder) {
     std::vector<cleave::Run> runs;
     for (int i = 0; i < 20; ++i) runs.push_back(program.submit(input(i)));
     for (const cleave::Run& run : runs)
-      while (!run.ready()) std::this_thread::yield();  // which is not waiting: nobody is hurried
+      while (!run.ready()) std::this_thread::yield();  // polls without waiting, so that no run gets priority
     EXPECT_EQ(*most, at_once);
     if (at_once == 1) {
       EXPECT_TRUE(std::is_sorted(order->begin(), order->end()));

@@ -83,7 +83,7 @@ RunOptions inputs() {
 
 TEST(ScarceMemory, ReadingAModel) {
   const std::string name = "model.yaml";
-  // A Graph takes a little memory to say that there is none.
+  // A Graph needs a little memory to report that there is none.
   const auto read = [&] { return kind_of(parse_model(kModel, name).diagnostics); };
   expect_errors("parse_model", read, {Shortage::once});
 }

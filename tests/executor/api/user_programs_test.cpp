@@ -42,7 +42,7 @@ TEST(UserPrograms, AnOutputIsFoundByTheNameThatItWasGiven) {
   ASSERT_TRUE(input) << to_text(input.error());
   ASSERT_NE(input->output("y"), nullptr);
   EXPECT_EQ(*input->output("y"), ramp());
-  // A loop that prints in some trips, and is called by what its body returns.
+  // A loop that prints in some iterations, and whose results have the names of the values that its body returns.
   const Result<RunResult> printing = result_of(trace("m", {{"x", "f32[4]"}}, [](Tensor x) {
     return for_loop(3, x, [](Tensor i, Tensor v) {
       Tensor w = v * 0.5F + 1.0F;
