@@ -48,10 +48,10 @@ RunOptions indexed_inputs(std::int32_t first_index = 0) {
   return options;
 }
 
-/// As many contexts of somebody else's are on the thread.
+/// The parameter is the number of another library's contexts on the thread.
 class CudaContext : public ::testing::TestWithParam<int> {
  protected:
-  /// A new driver, whose threads have no contexts, but for this one.
+  /// A new driver, whose threads have no contexts, except for the calling thread.
   FakeDriver& begin() {
     driver_.reset();
     driver_ = std::make_unique<FakeDriver>(FakeDriver::Schedule::eager);

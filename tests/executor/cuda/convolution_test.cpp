@@ -49,7 +49,7 @@ TEST_F(CudaConvolution, EqualsTheMeaning) {
 }
 
 TEST_F(CudaConvolution, LeavesToOurOwnKernelWhatTheLibraryRefuses) {
-  const SampleProgram refused = program_of(conv({1, 14, 4, 4}, {7, 2, 3, 3}, {1, 1}, {1, 1}, 7));  // of the fake
+  const SampleProgram refused = program_of(conv({1, 14, 4, 4}, {7, 2, 3, 3}, {1, 1}, {1, 1}, 7));  // the fake refuses 7 groups
   check(refused, 1);
   EXPECT_GT(counts_["cudnnGetConvolutionForwardAlgorithm_v7"], 0);
   EXPECT_EQ(counts_["cudnnConvolutionForward"], 0);

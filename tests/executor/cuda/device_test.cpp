@@ -30,7 +30,7 @@ std::shared_ptr<const HostFunction> halving_function() {
   return function;
 }
 
-/// for i in `trips`: w = take(halve(w * x + w), index). The device works in every trip, and so does the host.
+/// for i in `trips`: w = take(halve(w * x + w), index). Both the device and the host work in every iteration.
 std::shared_ptr<const Graph> trip_program(std::int64_t trips, bool on_host_too = true) {
   Tracer tracer("program");
   const Operand x = tracer.input("x", {DType::f32, {4}}, {}, line(1));
@@ -67,7 +67,7 @@ ExecutorSetup device_setup(FakeDriver& driver, int events = 8) {
   return options;
 }
 
-/// Opens an executor and runs once. What failed first.
+/// Opens an executor and runs once. Returns the first failure.
 Status open_and_run(const Planned& planned, const ExecutorSetup& options, std::unique_ptr<Executor>& executor) {
   Result<std::unique_ptr<Executor>> opened = Executor::create(planned.program, planned.costs, options);
   if (!opened) return opened.error();
@@ -199,7 +199,7 @@ TEST(CudaDevice, MakesOneErrorOfEachFailingCall) {
         EXPECT_EQ(status.error().kind, ErrorKind::machine);
         // A lost context fails the calls of the other thread as well, and either may be heard first.
         const std::string later = code == CUDA_ERROR_LAUNCH_FAILED ? "failed: CUDA_ERROR_LAUNCH_FAILED" : driver.failed();
-        const char* compiling = "as asked of the fake compiler";  // where the next call is not the driver's
+        const char* compiling = "as asked of the fake compiler";  // if the next call is not the driver's
         EXPECT_THAT(status.error().message, ::testing::AnyOf(HasSubstr(driver.failed()), HasSubstr(later), HasSubstr(compiling)));
         if (executor) {
           EXPECT_EQ(executor->run(trip_inputs()).ok(), code == CUDA_ERROR_OUT_OF_MEMORY) << driver.failed();

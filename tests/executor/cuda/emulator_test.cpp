@@ -44,7 +44,7 @@ class CudaEmulator : public ::testing::Test {
     return status.ok() ? "" : status.error().message;
   }
 
-  /// Each kernel, and a part of what is wrong with it; empty: nothing is.
+  /// Kernels, each with a part of the expected error message; empty if the kernel is correct.
   void expect_mistakes(const std::vector<std::pair<cuda::KernelSource, std::string>>& cases) {
     for (const auto& [source, what] : cases) emulator_.add(source);
     for (const auto& [source, what] : cases) {

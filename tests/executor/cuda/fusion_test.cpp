@@ -41,7 +41,7 @@ class Model {
   Tracer tracer_{"model"};
 };
 
-/// Each group as "multiply add -> add": its operations, and those whose results others read.
+/// Each group as "multiply add -> add": its operations, and those whose results are read outside.
 std::vector<std::string> groups_of(const std::shared_ptr<const Graph>& graph) {
   const Planned planned = plan_on_cuda(graph, Where::accelerator);
   std::vector<std::string> texts;
@@ -75,7 +75,7 @@ TEST(Fusion, WritesWhatOthersRead) {
 TEST(Fusion, KeepsApartWhatHasNoOneKernel) {
   Model m;
   const Operand x = m.input("x", {8, 4}), y = m.input("y", {4}), z = m.input("z", {4});
-  const Operand small = m("exp", {y});  // another shape than what comes next
+  const Operand small = m("exp", {y});  // has another shape than the next operation
   const Operand wide = m("add", {x, small});
   const Operand sums = m("sum", {wide}, {{"axis", Axes{1}}});  // `wide` is read again: a reduction's kernel writes its result alone
   m.output("scaled", m("multiply", {wide, wide}));
@@ -107,7 +107,7 @@ TEST(Fusion, NeedsAConnection) {
   EXPECT_THAT(groups_of(m.finish()), IsEmpty());
 }
 
-/// Groups of random programs hold what fusion.h says of them.
+/// Groups of random programs have the properties that fusion.h states.
 TEST(Fusion, GroupsAreClosedNeighboursWithAllTheirReaders) {
   std::size_t groups = 0, hidden = 0;
   for (std::uint64_t seed = 0; seed < draws(200U); ++seed) {
@@ -117,7 +117,7 @@ TEST(Fusion, GroupsAreClosedNeighboursWithAllTheirReaders) {
     const DeviceProgram& device = planned.program->devices[kAccelerator];
     const Fusion fusion = find_fusion(*planned.program, kAccelerator, cuda::fuses);
     const MemoryPlan plan = plan_memory(*planned.program, kAccelerator, false, fusion);
-    // What a step outside of the group that makes a value reads is among the group's results.
+    // A value of the group that is read by a step outside must be one of the group's results.
     const auto check_read = [&](ValueId value, NodeId reader) {
       const FusionGroup* group = fusion.group(graph->values[value].producer);
       if (!group) return;
@@ -138,7 +138,7 @@ TEST(Fusion, GroupsAreClosedNeighboursWithAllTheirReaders) {
             for (const ValueId input : graph->nodes[node].inputs) check_read(input, {});
         if (step.kind == StepKind::compute && kind != NodeKind::operation && kind != NodeKind::counter) continue;
         const FusionGroup* group = step.kind == StepKind::compute ? fusion.group(step.node) : nullptr;
-        // What only the next one reads, as a product does a transpose, may stand anywhere before.
+        // A value whose only reader is the next operation, such as a transpose before a product, may be computed anywhere before it.
         if (group && step.node != group->nodes.back() && !graph->nodes[step.node].op->elementwise() &&
             graph->nodes[step.node].inputs.size() == 1)
           continue;

@@ -79,8 +79,8 @@ TEST(CudaKernels, ReadSeveralPacksBeforeTheyWrite) {
   for (const DType dtype : {DType::f32, DType::f16, DType::f64, DType::u8}) {
     kernels.add(sample("negative", {numbers(dtype, {70003})}));                               // four packs, two in the end, and a rest
     kernels.add(sample("multiply", {numbers(dtype, {40001}), numbers(dtype, {40001})}));      // two of each operand
-    kernels.add(sample("add", {numbers(dtype, {130, 320}), numbers(dtype, {320})}));          // of which one comes again
-    kernels.add(sample("subtract", {numbers(dtype, {130, 320}), numbers(dtype, {130, 1})}));  // or stands still in a row
+    kernels.add(sample("add", {numbers(dtype, {130, 320}), numbers(dtype, {320})}));          // one operand repeats
+    kernels.add(sample("subtract", {numbers(dtype, {130, 320}), numbers(dtype, {130, 1})}));  // one operand is constant along a row
     kernels.add(sample("add", {numbers(dtype, {3001, 3}), numbers(dtype, {3})}));             // one by one
     kernels.add(sample("maximum", {numbers(dtype, {9001}), numbers(dtype, {})}));
   }
@@ -284,7 +284,7 @@ TEST(CudaKernels, OfComputedPlacesAgreeWithTheMeanings) {
 TEST(CudaKernels, ScatterInTheOrderOfTheIndices) {
   CLEAVE_NEEDS_EMULATOR;
   Kernels kernels({9, 0, 132});
-  Array many(TensorType{DType::i32, {6000}});  // more than a block sorts alone, several to each place
+  Array many(TensorType{DType::i32, {6000}});  // more than one block sorts alone, with several elements per position
   for (std::int32_t i = 0; i < 6000; ++i) many.mutable_data<std::int32_t>()[i] = i * 7919 % 100 - 50;
   for (const DType dtype : {DType::f32, DType::f16, DType::u8}) {
     if (kSanitized && dtype != DType::f16) continue;
@@ -317,7 +317,7 @@ TEST(CudaKernels, FindAndSampleAsMeant) {
     const DType dtype = each.inputs.empty() ? DType::i64 : each.inputs[0].dtype();
     if (ops.contains(each.op->name) && (dtype == DType::f32 || dtype == DType::u8 || dtype == DType::i64)) kernels.add(std::move(each));
   }
-  Array many(TensorType{DType::u8, {70, 9, 11}});  // several blocks count what is not zero
+  Array many(TensorType{DType::u8, {70, 9, 11}});  // several blocks count nonzero elements
   for (std::int64_t i = 0; i < many.size(); ++i) many.mutable_data<std::uint8_t>()[i] = i * 7919 % 5 < 2 ? 1 : 0;
   for (const std::int64_t size : {0, 100, 9000}) kernels.add(sample("nonzero", {many}, {{"size", size}}));
   const Attributes rule = {{"max_output_boxes_per_class", std::int64_t{60}}, {"iou_threshold", 0.3}, {"score_threshold", -1.0}};
@@ -342,7 +342,7 @@ TEST(CudaKernels, CoverTheVocabularyButForTheOpsOfTheHost) {
     const bool accelerated = !of_the_host.contains(each.op->name) && family != "linear_algebra" && family != "fourier";
     EXPECT_TRUE(here || !accelerated) << describe(each);
     seen.insert(each.op->name);
-    // What the planner is told is the same.
+    // The planner's rule must say the same.
     Tracer tracer("one");
     std::vector<Operand> operands;
     for (const TensorType& type : request.input_types)

@@ -104,7 +104,7 @@ TEST(CudaMailboxes, RunProgramsOfAllKindsAsTheReferenceDoes) {
   EXPECT_GT(mailboxes, draws(10));
 }
 
-/// A trip costs the driver a launch for each value that crosses and a wait for each that the host sends, and no copies.
+/// An iteration costs one launch for each transferred value and one wait for each value that the host sends, and no copies.
 TEST(CudaMailboxes, CostFewCallsATrip) {
   const auto graph = loop(200, halve);
   const RunOptions options = options_of(*graph);
@@ -206,14 +206,14 @@ TEST(CudaMailboxes, LetTheGpuGoWhereTheHostFails) {
   }
 }
 
-/// The GPU is far ahead when it finds bad data: what the host took before that was sound, and what comes after it is not taken.
+/// The GPU is far ahead when it finds invalid data: values that the host received before are valid, and later ones are not used.
 TEST(CudaMailboxes, TellSoundValuesFromTheOthers) {
   constexpr int kBad = 9;
   std::vector<int> seen;
   int line = 0;
   const auto graph = std::make_shared<const Graph>(trace("taking", {{"x", "f32[4]"}}, [&](Tensor x) {
     const Tensor total = for_loop(40, to_accelerator(x), [&](Tensor i, Tensor carried) {
-      // Of four rows there is no fifth.
+      // Four rows have no fifth one.
       const Tensor which = host_call(
           "which", {"i32[1]"},
           [&](std::span<const std::int32_t> at, std::span<std::int32_t> out) {
@@ -295,7 +295,7 @@ TEST(Mailbox, IsReleasedForGood) {
   EXPECT_EQ(mailbox.told(), 0u);
 }
 
-/// The kernel as it is written, thread by thread.
+/// The text of the kernel, executed thread by thread.
 TEST(Handover, CopiesEachByteAndSaysSo) {
   if (const std::string why = KernelEmulator::unavailable(); !why.empty()) GTEST_SKIP() << why;
   KernelEmulator emulator;

@@ -47,7 +47,7 @@ struct Curve {
   Curve(double m, double d) : mean(m), deviation(d), mean_pair(pair_of(m)), deviation_pair(pair_of(d)) {}
 };
 
-/// What is seen of some words.
+/// Statistics of a set of random words.
 struct WordsSeen {
   double off = 0;  ///< the greatest error, as a part of its bound
   std::int64_t words = 0, open = 0, misplaced = 0, wrong = 0;
@@ -134,7 +134,7 @@ TEST(CudaNormalPairs, BoundsHoldWhereTailsBegin) {
     expect_sound(fastest(first, kAround, 1, {0, 1}));
 }
 
-/// Of any curve that the kernel takes, also where mean and deviation are no numbers of f32 and where they cancel.
+/// For any mean and deviation that the kernel accepts, also if these are not representable in f32, and if they cancel.
 TEST(CudaNormalPairs, WhatIsKnownIsKnown) {
   std::mt19937_64 random(7);
   std::uniform_real_distribution<double> exponent(-40, 40), part(-1, 1);

@@ -20,7 +20,7 @@ namespace {
 
 constexpr cuda::Architecture kArchitectures[] = {{8, 0, 108}, {9, 0, 132}, {10, 0, 148}};
 
-constexpr std::int64_t kRegisters = 65536;  ///< of a multiprocessor
+constexpr std::int64_t kRegisters = 65536;  ///< registers of a multiprocessor
 constexpr int kRegistersTogether = 8;       ///< handed out to a thread
 
 /// Nothing is spilled, and `blocks` of each kernel fit on a multiprocessor.
@@ -41,7 +41,7 @@ void expect_room(const cuda::KernelSource& source, const std::vector<KernelUsage
   }
 }
 
-/// What the compiler said of a text is taken for the same text and options only.
+/// A cached compiler report is used only for the same text and options.
 TEST(CudaNvrtc, WordsAreKeptByTextAndArchitecture) {
   const Result<cuda::CompilerApi> api = cuda::CompilerApi::load();
   if (!api) GTEST_SKIP() << api.error().message;
@@ -70,7 +70,8 @@ TEST(CudaNvrtc, WordsAreKeptByTextAndArchitecture) {
 TEST(CudaNvrtc, EveryOpCompiles) {
   Result<cuda::CompilerApi> api = cuda::CompilerApi::load();
   if (!api) GTEST_SKIP() << api.error().message;
-  // Each op once, on its largest sample, and every twentieth text beside; the architectures in turn. CLEAVE_TEST_ALL_KERNELS: all texts.
+  // Each op once, on its largest sample, and in addition every twentieth text; the architectures alternate. CLEAVE_TEST_ALL_KERNELS: all
+  // texts.
   const bool all = std::getenv("CLEAVE_TEST_ALL_KERNELS") != nullptr;
   std::map<std::string, std::pair<std::int64_t, OpSample>> largest;
   std::map<std::string, std::pair<std::string, cuda::KernelSource>> texts;
@@ -137,7 +138,7 @@ std::vector<Large> movements(const Shape& many) {
   return all;
 }
 
-/// Of softmax and scans that hold a line, two blocks have in flight what a multiprocessor reads meanwhile.
+/// For softmax and scans that keep a line in registers, two blocks have enough loads in flight to saturate a multiprocessor's bandwidth.
 std::vector<Large> lines(const Shape& many) {
   std::vector<Large> all;
   for (const DType dtype : {DType::u8, DType::f16, DType::f32, DType::f64, DType::i64}) {
@@ -208,7 +209,7 @@ TEST(CudaNvrtc, KernelsOfLargeTensorsSpillNothing) {
   const Shape many = {4096, 4096};
   for (const auto& family : {element_wise, movements, lines, products})
     EXPECT_GT(expect_no_spills(*api, family(many), kArchitectures[1]), 5U);
-  // Where others were found to spill: the compiler thinks differently for each.
+  // Families that once spilled on other architectures: the compiler decides differently for each.
   for (const std::size_t other : {0, 2}) {
     for (const auto& family : {element_wise, products}) EXPECT_GT(expect_no_spills(*api, family(many), kArchitectures[other]), 5U);
   }
@@ -246,7 +247,7 @@ TEST(CudaNvrtc, ReductionsOfComputedElementsSpillNothing) {
   }
 }
 
-/// Products that read an operand as it lies: x' y and x y', of the widest integers, which take most registers.
+/// Products that read a transposed operand directly: x' y and x y', with the widest integers, which need most registers.
 TEST(CudaNvrtc, ProductsOfTransposesSpillNothing) {
   const Result<cuda::CompilerApi> api = cuda::CompilerApi::load();
   if (!api) GTEST_SKIP() << api.error().message;

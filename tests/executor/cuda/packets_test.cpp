@@ -48,7 +48,7 @@ TEST(CudaPackets, KernelsCopyEveryByteToItsPlaceAndNoOther) {
     SCOPED_TRACE(::testing::PrintToString(sizes));
     const std::vector<Piece> pieces = pieces_of(sizes);
     const std::int64_t whole = pieces.back().offset + (pieces.back().range.bytes + 15) / 16 * 16;
-    // What is not needed of the room has no bytes.
+    // Unused entries of the kernel's parameters have zero bytes.
     std::vector<Array> values, back;
     for (std::size_t i = 0; i < cuda::packet_room(pieces.size()); ++i) {
       values.push_back(bytes_array(i < sizes.size() ? sizes[i] : 0, static_cast<int>(13 * i + 1)));

@@ -17,7 +17,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-/// The host's side of every copy, in order, as the driver is told it.
+/// The host address of every copy, in order, as passed to the driver.
 std::vector<const void*> noted_sources, noted_targets;
 decltype(&cuMemcpyHtoDAsync) driver_to_device;
 decltype(&cuMemcpyDtoHAsync) driver_to_host;
@@ -54,7 +54,7 @@ ExecutorSetup noting_setup(FakeDriver& driver) {
   return options;
 }
 
-constexpr std::int64_t kSize = 20000;  ///< too large for a packet, in which values are copied first
+constexpr std::int64_t kSize = 20000;  ///< too large for a packet, since coalescing copies the values
 
 /// sum = x + y
 std::shared_ptr<const Graph> addition() {
@@ -122,7 +122,7 @@ TEST(CudaPageLocked, SaysWhyThereIsNone) {
       return cuda::page_locked(*std::move(opened), {DType::f32, {1}});
     }();
     if (array.ok() && driver.failed().empty()) break;
-    if (array.ok()) {  // what has no say in it failed, or the memory is there
+    if (array.ok()) {  // the failed call does not matter, or the memory exists
       EXPECT_THAT(driver.failed(), ::testing::AnyOf(HasSubstr("CtxGet"), HasSubstr("CtxPop")));
       continue;
     }

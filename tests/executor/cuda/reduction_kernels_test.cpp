@@ -59,7 +59,7 @@ Array rows_from(const Array& array, const TensorType& type, std::int64_t begin, 
   return some;
 }
 
-/// Numbers whose sums hang on the order; those of smaller types are added in larger ones.
+/// Numbers whose sum depends on the order of addition; smaller types are accumulated in larger ones.
 Array rounding_numbers(Shape shape) {
   Array array(TensorType{DType::f64, std::move(shape)});
   auto* out = array.mutable_data<double>();
@@ -67,7 +67,7 @@ Array rounding_numbers(Shape shape) {
   return array;
 }
 
-/// A reduction, and the same some rows at a time, as they are launched: each begins where arrays may, behind 32 rows or a multiple.
+/// A reduction, and the same reduction launched by chunks of rows: each chunk begins where arrays may begin, at a multiple of 32 rows.
 struct CutReduction {
   explicit CutReduction(OpSample reduction, const cuda::Architecture& architecture)
       : whole(std::move(reduction)), requests{request_for(whole)}, begins{0}, cut(*row_cut(requests[0])) {
@@ -200,7 +200,7 @@ TEST(CudaReductions, ChooseTheFirstOfEquals) {
   }
 }
 
-/// op(x * y) in one kernel equals both meanings one after the other, whatever the alignment of the rows of x and y.
+/// Checks that op(x * y) in one kernel equals the two reference implementations run in sequence, for any alignment of the rows of x and y.
 void check_product(const char* op, const Shape& x, const Shape& y, std::int64_t axis, DType dtype) {
   const std::vector<Array> inputs = {numbers(dtype, x), numbers(dtype, y)};
   const OpSample multiply = sample("multiply", inputs);
@@ -232,9 +232,9 @@ TEST(CudaReductions, TakeElementWiseWorkInFront) {
   for (const DType dtype : {DType::f32, DType::f16}) {
     check_product("sum", {6, 257}, {6, 257}, 1, dtype);        // both begin inside of packs, alike
     check_product("argmax", {6, 257}, {257}, 1, dtype);        // one of them does
-    check_product("sum", {6, 257}, {6, 1}, 1, dtype);          // one stands still
+    check_product("sum", {6, 257}, {6, 1}, 1, dtype);          // one is constant along the row
     check_product("max", {6, 256}, {256}, 1, dtype);           // whole packs
-    check_product("sum", {2, 3, 129}, {2, 1, 129}, 2, dtype);  // neither is all of it
+    check_product("sum", {2, 3, 129}, {2, 1, 129}, 2, dtype);  // neither has the full shape
     check_product("sum", {65, 40}, {40}, 0, dtype);            // columns
     check_product("argmin", {65, 40}, {65, 1}, 0, dtype);
     check_product("sum", {65, 41}, {41}, 0, dtype);

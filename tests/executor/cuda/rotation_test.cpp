@@ -36,7 +36,7 @@ RotationSeen run_rotating_on_fake(const Planned& planned, const RunOptions& opti
     setup.fuse = variant % 4 < 2;
     setup.channel_capacity = 1 + static_cast<int>(variant / 2 % 2);
     setup.watchdog_seconds = 200;
-    if (variant % 5 > 1) {  // what crosses takes turns however small it is
+    if (variant % 5 > 1) {  // transferred values rotate whatever their size
       setup.back_end.copied_from = 1;
       if (variant % 5 > 2) driver.wait_for_no_words();
     }
@@ -98,7 +98,8 @@ TEST(CudaRotation, ARowOfThreeValuesCopiesNothingInItsTrips) {
       7);
 }
 
-/// Calls of one run, in which large values cross both ways in each trip and one of them is carried; in places to take turns or not.
+/// Driver calls of one run in which large values are transferred both ways in each iteration and one of them is loop-carried, with or
+/// without rotating buffers.
 std::map<std::string, std::int64_t> calls_of(int trips, bool in_turns, FakeDriver::Schedule schedule) {
   const auto graph = std::make_shared<const Graph>(trace("program", {{"x", "f32[130, 130]"}}, [&](Tensor x) {
     return for_loop(trips, x, [&](Tensor, Tensor carried) {

@@ -24,7 +24,7 @@ class CudaTexts : public ::testing::Test {
     if (const std::string why = KernelEmulator::unavailable(); !why.empty()) GTEST_SKIP() << why;
   }
 
-  /// An executor of `planned` on a fake GPU, or why there is none.
+  /// An executor of `planned` on a fake GPU, or the reason why it cannot be opened.
   Result<std::unique_ptr<Executor>> open(FakeDriver& driver, const Planned& planned) {
     driver.run_texts(emulator_);
     ExecutorSetup options{{}, cuda::back_end(), 0};

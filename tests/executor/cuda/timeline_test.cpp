@@ -81,8 +81,8 @@ RunOptions timed(const Graph& graph) {
   return timed(std::move(options));
 }
 
-/// What the accelerator did, each thing once for each time; but for what the simulated one has for nothing: counters of trips, and copies
-/// for what is only another name.
+/// The accelerator's activities with their counts, without those that are free on the simulated accelerator: loop counters, and copies for
+/// aliases.
 std::map<std::string, int> done(const std::vector<TimelineEvent>& events, const Graph& graph) {
   std::map<std::string, int> all;
   for (const TimelineEvent& event : events) {

@@ -48,7 +48,7 @@ TEST(CudaWaiting, SleepsOnceOthersTakeItsCore) {
   EXPECT_EQ(looks(2, 1, [](int look) { return look / 10; }), 29);
 }
 
-/// for i in 20: w = w + x * host(w), with a value to and fro in each trip.
+/// for i in 20: w = w + x * host(w), with one value sent in each direction per iteration.
 std::shared_ptr<const Graph> halving_program() {
   Tracer tracer("program");
   const TensorType type{DType::f32, {4}};
