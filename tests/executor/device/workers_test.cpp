@@ -80,7 +80,7 @@ TEST(Workers, SleepAndWakeUp) {
   }
 }
 
-/// Whoever calls keeps its core, and the threads of the pool use the others, if there are any.
+/// The calling thread keeps its core, and the threads of the pool use the other cores, if there are any.
 TEST(Workers, WorkBesideTheirCaller) {
   if (Workers::available() < 2) GTEST_SKIP() << "one core";
   const std::shared_ptr<Workers> workers = Workers::of(2);
@@ -109,7 +109,7 @@ TEST(Workers, WorkBesideTheirCaller) {
   }
 }
 
-/// What a thread has in its caches is of use to the next job.
+/// Data in a thread's caches is reused by the next job.
 TEST(Workers, BeginWithTheSamePiecesInEveryJob) {
   const std::shared_ptr<Workers> workers = Workers::of(2);
   const auto caller = std::this_thread::get_id();
