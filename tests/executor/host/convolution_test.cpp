@@ -45,8 +45,9 @@ OpSample convolution(Shape x, Shape weight, Attributes attributes) {
   return sample;
 }
 
-/// As networks have them, small enough for their meanings: of one element, which are products of what is there already, with columns at
-/// the end that fill no register; images that are taken together, some fewer at the end; and one channel a group.
+/// Layers as in networks, small enough for their reference implementations: kernels of one element, which are matrix products of existing
+/// data, with remaining columns that do not fill a register; images that are processed together, with a smaller last batch; and one channel
+/// per group.
 std::vector<OpSample> layers() {
   using Integers = std::vector<std::int64_t>;
   std::vector<OpSample> all;
@@ -92,7 +93,7 @@ std::vector<OpSample> calls() {
     all.push_back(convolution(std::move(x), std::move(weight), std::move(attributes)));
   };
   add({1, 64, 56, 57}, {40, 64, 3, 3}, {{"pads", Integers{1}}});
-  add({1, 3, 331, 333}, {80, 3, 3, 3}, {});  // results of more than 32 MiB, whose lines begin anywhere
+  add({1, 3, 331, 333}, {80, 3, 3, 3}, {});  // results of more than 32 MiB, whose lines are misaligned
   add({5, 130, 7, 7}, {72, 130, 3, 3}, {{"pads", Integers{1}}});
   add({2, 64, 20, 20}, {128, 16, 3, 3}, {{"group", std::int64_t{4}}, {"strides", Integers{2}}});
   add({2, 512, 28, 28}, {512, 8, 3, 3}, {{"group", std::int64_t{64}}});
@@ -127,7 +128,7 @@ TEST(Convolution, LayersOfNetworksAreWhatTheyMean) {
   }
 }
 
-/// Another array is added to the convolution's results, and what is negative becomes zero; or the results are read twice.
+/// Another array is added to the convolution's results, and negative numbers become zero; or the results are read twice.
 TEST(Convolution, StepsBehindItAreDoneInTheSameKernel) {
   int fused = 0;
   for (const OpSample& sample : calls()) {
@@ -135,7 +136,8 @@ TEST(Convolution, StepsBehindItAreDoneInTheSameKernel) {
     const KernelRequest alone = request_for(sample);
     const TensorType type = alone.result_types[0];
     if (sample.op->name != "conv" || (type.dtype != DType::f32 && type.dtype != DType::f64)) continue;
-    if (sample.attributes.get<std::vector<std::int64_t>>("dilations").front() > 100) continue;  // its meaning runs
+    if (sample.attributes.get<std::vector<std::int64_t>>("dilations").front() > 100)
+      continue;  // the reference implementation runs for these
     const std::size_t inputs = sample.inputs.size();
     std::vector<std::size_t> operands;
     for (std::size_t i = 0; i < inputs; ++i) operands.push_back(i);

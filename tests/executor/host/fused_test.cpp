@@ -16,7 +16,7 @@
 namespace cleave::testing {
 namespace {
 
-/// A request with what its operands are and what its results should be.
+/// A request with its operands and expected results.
 struct FusedGroup {
   KernelRequest request;
   std::vector<Array> inputs, expected;

@@ -25,7 +25,7 @@ std::vector<Array> results_for(const OpSample& sample) {
   return results;
 }
 
-/// The kernel on memory of its own, filled with what must not shine through.
+/// Runs the kernel on separate memory, filled with values that must not appear in the results.
 Status run_sample(const OpSample& sample, std::vector<Array>& results) {
   std::vector<TensorView> inputs, outputs;
   std::vector<Array> copies = sample.inputs;
@@ -44,7 +44,7 @@ bool safe_to_repeat(const OpSample& sample) {
   return sample.op->purity_for(sample.attributes) == Purity::pure;
 }
 
-/// How many results of the sample were compared with those of the op's meaning.
+/// Compares the sample's results with those of the op's reference implementation. Returns their number.
 int compare_with_meaning(const OpSample& sample) {
   std::vector<Array> computed = results_for(sample), expected = results_for(sample);
   const OpContext context{[](std::string_view) {}};

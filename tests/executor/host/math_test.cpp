@@ -152,7 +152,8 @@ TEST_P(Math, SpecialValuesAreThoseOfTheMeaning) {
 INSTANTIATE_TEST_SUITE_P(Host, Math, ::testing::ValuesIn(bench::math_functions()),
                          [](const auto& test) { return std::string(test.param.op); });
 
-/// Pairs of special numbers, each in a vector of its own among harmless ones, so that it meets the vectors' work where it can; then random.
+/// Pairs of special numbers, each in its own vector among ordinary ones, so that the vectorized path computes it where it can; then random
+/// pairs.
 template <class T>
 struct Pairs {
   std::vector<T> a, b;
@@ -271,7 +272,7 @@ TEST(MathOfTwo, HypotStaysWithinItsBound) {
       "hypot", angles<double>(300000), [](long double a, long double b) { return std::hypot(a, b); }, 1.3);
 }
 
-/// Pairs whose result does not lie near zero: there it has lost digits that the operands never had.
+/// Pairs whose result is not close to zero, since a result near zero has lost digits that the operands never had.
 template <class T>
 Pairs<T> logarithms(int count) {
   Pairs<T> pairs;

@@ -19,7 +19,7 @@ namespace {
 
 const TensorType kVector{DType::f32, {4}};
 
-/// A call of a host function that sees what it is given for its result.
+/// Calls a host function, which receives the memory of its result.
 Status call_function(bool fills_in_place, std::byte* to, const std::function<void(Array&)>& function) {
   auto made = std::make_shared<HostFunction>();
   made->name = "f";
@@ -92,7 +92,7 @@ TEST(Meaning, FunctionsOfSpansFillInPlaceAndOthersDoNot) {
   EXPECT_FALSE(in_place([](std::span<const Array>, std::span<Array>) {}));
 }
 
-/// The place of one result goes on to another: what a function keeps of earlier calls stays what it was.
+/// The buffer of one result is reused for another: arrays that a function keeps from earlier calls do not change.
 TEST(Meaning, ResultsThatAFunctionKeepsOutliveTheirPlaceInAProgram) {
   std::vector<Array> kept;
   const auto keep = [&](const Array& x, Array& y) {

@@ -58,7 +58,7 @@ Array indices_of(DType dtype, Shape shape, std::int64_t extent, std::uint64_t se
   return array;
 }
 
-/// The kernel as it is prepared, run twice with each number of threads, and the one from the table. How many results were compared.
+/// Runs the prepared kernel twice with each number of threads, and the kernel from the table. Returns the number of compared results.
 int expect_as_meant(const char* name, std::vector<Array> inputs, Attributes attributes) {
   const OpDef& op = *find_op(name);
   if (normalize_call(op, inputs.size(), attributes)) return 0;

@@ -18,7 +18,7 @@
 namespace cleave::testing {
 namespace {
 
-/// A request with what its operands are and what its steps should give.
+/// A request with its operands and the expected results of its steps.
 struct RowGroup {
   KernelRequest request;
   std::vector<Array> inputs, made;
@@ -35,7 +35,7 @@ class RowGroupGenerator {
  public:
   explicit RowGroupGenerator(unsigned seed) : random_(seed) {}
 
-  /// As many steps as there is a kernel for, of those that are drawn.
+  /// Draws steps, and adds as many of them as one kernel supports.
   RowGroup next(const Shape& shape, std::size_t row_axes) {
     group_ = {};
     values_.clear();
@@ -201,7 +201,8 @@ class RowGroupGenerator {
   std::deque<Attributes> attributes_;
 };
 
-/// By result, in which input's place it may go: one over the whole shape where the first input of its type is, if nothing else goes there.
+/// For each result, the input whose memory it may overwrite: a result of the whole shape overwrites the first input of its type, unless
+/// another result does.
 std::vector<int> places_on_top(const KernelRequest& request) {
   std::int64_t most = 0;
   for (const FusedStep& step : request.steps) most = std::max(most, step.type.elements());
@@ -309,7 +310,7 @@ std::string to_text(const KernelRequest& request) {
   return text;
 }
 
-/// What was met.
+/// Counts of the cases that occurred.
 struct Met {
   int groups = 0, reductions = 0, moves = 0, ranges = 0;
 };
@@ -320,7 +321,7 @@ void check_row_group(unsigned seed, const Shape& shape, std::size_t row_axes, Me
   const RowGroup drawn = generator.next(shape, row_axes);
   const std::size_t steps = drawn.request.steps.size();
   if (steps < 2 || moves_input(drawn.request, steps - 1)) return;
-  RowGroup group = part_of(drawn, 0, steps - 1);  // without inputs that nobody reads
+  RowGroup group = part_of(drawn, 0, steps - 1);  // without unused inputs
   group.request.written = drawn.request.written;
   group.request.result_types = drawn.request.result_types;
   ASSERT_TRUE(host_fuses(group.request)) << to_text(group.request);

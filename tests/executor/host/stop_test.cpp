@@ -103,7 +103,7 @@ Array matrix(std::int64_t n) {
   return a;
 }
 
-/// Ops whose calls cannot be made long, and why.
+/// Ops whose calls cannot be made long, with the reason.
 const std::map<std::string, std::string> kNotSlow = {
     {"print", "what is printed of an array is shortened"},
     {"host_call", "what a host function does is its own; it has a deadline instead"},
@@ -241,7 +241,7 @@ std::vector<Array> results_of(const OpSample& call) {
   return results;
 }
 
-/// What the call's kernel says under `sign`.
+/// The status of the call's kernel under the stop flag `sign`.
 Status run_measured(const OpSample& call, const Measured& sign) {
   const OpContext context{[](std::string_view) {}};
   const KernelRequest request = request_for(call);

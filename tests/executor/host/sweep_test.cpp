@@ -164,7 +164,7 @@ std::vector<std::byte> data_for(const TensorType& type, std::uint64_t seed) {
   return bytes;
 }
 
-/// Memory for a tensor, `offset` elements behind an aligned place, with guards around it.
+/// Memory for a tensor, `offset` elements behind an aligned address, with guard bytes around it.
 class Place {
  public:
   Place(const TensorType& type, std::int64_t offset)
@@ -197,7 +197,7 @@ std::string describe(const Call& call, std::int64_t offset) {
   return text + ") -> " + to_string(call.results[0]) + " at offset " + std::to_string(offset);
 }
 
-/// The kernel on operands `offset` elements behind aligned places; `over`: the operand that the result is written over, or -1.
+/// Checks the kernel on operands `offset` elements behind aligned addresses; `over`: the operand that the result overwrites, or -1.
 void check_kernel(const Call& call, const std::vector<std::vector<std::byte>>& data, const std::vector<Array>& expected, double length,
                   std::int64_t offset, int over) {
   std::vector<Place> places, own;
@@ -225,7 +225,7 @@ void check_kernel(const Call& call, const std::vector<std::vector<std::byte>>& d
   }
 }
 
-/// The meaning against its naive twin, and the kernel against the meaning.
+/// Checks the reference implementation against its naive twin, and the kernel against the reference implementation.
 void check(const Call& call, std::set<std::string>& twins) {
   std::vector<std::vector<std::byte>> data;
   std::vector<Array> inputs;
@@ -255,7 +255,7 @@ const std::set<std::string> kWithTwin = {"sum",     "prod",         "mean",     
                                          "argmin",  "matmul",       "cumulative_sum", "astype", "equal", "not_equal", "less", "less_equal",
                                          "greater", "greater_equal"};
 
-/// Whose operands are matrices, pairs or positions that must fit, or must not hold NaN: samples and tests/reference try them at many
+/// Ops whose operands are matrices, pairs or indices that must fit, or must not contain NaN: samples and tests/reference try them at many
 /// lengths.
 const std::set<std::string_view> kElsewhere = {"solve",
                                                "inv",
