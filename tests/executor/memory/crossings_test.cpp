@@ -21,7 +21,7 @@ namespace {
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-constexpr std::int64_t kPlace = 256;  ///< bytes that a place of any value here takes, which are 64
+constexpr std::int64_t kPlace = 256;  ///< bytes of a buffer for any value here, whose data has 64 bytes
 
 template <class F>
 std::shared_ptr<const Graph> counted_program(F&& body) {
@@ -48,7 +48,7 @@ MemoryPlan plan_twice_from(const std::shared_ptr<const Graph>& graph, std::int64
   return plan_memory(*planned.program, kAccelerator, false, {}, {0, true, twice_from});
 }
 
-/// How many values of a plan have a place beside their own that is nobody else's.
+/// The number of values of a plan that have an exclusive second buffer.
 std::size_t doubled(const MemoryPlan& plan) {
   std::size_t found = 0;
   for (const Rotation& rotation : plan.rotations)
@@ -80,20 +80,20 @@ void expect_reference_in_each_schedule(const std::shared_ptr<const Graph>& graph
   }
 }
 
-constexpr int kAsTold = -1;  ///< trips: by an input
+constexpr int kAsTold = -1;  ///< the trip count is an input
 
 Tensor trips_of(int trips, const Tensor& count) {
   return trips == kAsTold ? count : Tensor(trips);
 }
 
-/// The host makes a value in each trip, and the accelerator takes it.
+/// The host computes a value in each iteration, and the accelerator reads it.
 std::shared_ptr<const Graph> receiving(int trips) {
   return counted_program([trips](Tensor, Tensor x, Tensor count) {
     return for_loop(trips_of(trips, count), x, [&](Tensor, Tensor carried) { return carried + to_accelerator(made()); });
   });
 }
 
-/// The accelerator makes a value in each trip, and the host looks at it.
+/// The accelerator computes a value in each iteration, and the host reads it.
 std::shared_ptr<const Graph> sending(int trips) {
   return counted_program([trips](Tensor a, Tensor x, Tensor count) {
     return for_loop(trips_of(trips, count), x, [&](Tensor, Tensor carried) {
@@ -103,7 +103,7 @@ std::shared_ptr<const Graph> sending(int trips) {
   });
 }
 
-/// The host looks at what each trip makes of the one before.
+/// The host reads the loop-carried value of each iteration.
 std::shared_ptr<const Graph> sending_carried(int trips) {
   return counted_program([trips](Tensor, Tensor x, Tensor count) {
     return for_loop(trips_of(trips, count), x, [&](Tensor, Tensor carried) {
@@ -123,7 +123,7 @@ TEST(Crossings, WhatIsReceivedInEachTripHasTwoPlaces) {
     EXPECT_EQ(doubled(plan), 1U);
     EXPECT_EQ(trip_moves(plan), 0U);
     EXPECT_THAT(plan.rotations[0].home[1], IsEmpty());
-    // The counter, too, which shares a place with what comes, unless that comes while the trip before runs.
+    // The counter, too, needs a buffer: it shares one with the received value, unless that is received during the previous iteration.
     EXPECT_EQ(plan.arena_bytes, plan_twice_from(graph, 0).arena_bytes + 2 * kPlace);
     for (std::uint64_t seed = 0; seed < 4; ++seed) expect_reference_in_each_schedule(graph, Where::accelerator, seed);
   }
@@ -216,7 +216,7 @@ TEST(Crossings, WhatIsSmallOrHasOneTripHasOnePlace) {
   }
 }
 
-/// Of which a kernel and the host's function take a second, and a transfer two.
+/// A machine on which a kernel and the host's function take one second each, and a transfer two.
 Machine round_machine() {
   Machine machine = *Machine::shipped("simulated");
   machine.host.overhead_seconds = machine.host.trip_seconds = machine.host.run_seconds = 0;

@@ -19,7 +19,7 @@ using ::testing::HasSubstr;
 
 constexpr std::int64_t kMiB = 1LL << 20;
 
-/// A matrix of 64 MiB, twice in turn, and a sum.
+/// A matrix of 64 MiB, sorted twice, and a sum.
 Planned planned_on(Where where) {
   const Graph graph = trace("large", {{"x", "f32[4096, 4096]"}}, [](Tensor x) {
     Tensor a = sort(x);
