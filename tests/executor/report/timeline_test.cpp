@@ -74,7 +74,7 @@ TEST(Timeline, OfTheModelsTakesAsLongAsPredicted) {
     run.print = [](std::string_view) {};
     const Result<RunResult> result = executor->run(run);
     ASSERT_TRUE(result.ok()) << name << ": " << result.error().message;
-    // The first trip of its loop waits for a transfer that the prediction hides behind what stands before the loop.
+    // The first iteration of its loop waits for a transfer that the prediction overlaps with work before the loop.
     const double part = name == std::string_view("resident_embedding_before") ? 4e-3 : 1e-3;
     EXPECT_NEAR(result->simulated_seconds, planned.predicted_seconds, part * planned.predicted_seconds) << name;
   }
@@ -97,8 +97,8 @@ std::optional<double> overtime(std::uint64_t seed, const RandomGraphOptions& ran
   return result->simulated_seconds / planned.predicted_seconds;
 }
 
-// Left out of the prediction: memory that is used again for another value makes a copy wait for a computation, or the other way about,
-// where memory is too short for slack (executor/memory/liveness.h) or more steps lie between.
+// Not modeled by the prediction: reused memory makes a copy wait for a computation or the reverse, if memory is too short for slack
+// (executor/memory/liveness.h) or more steps lie in between.
 TEST(Timeline, OfStraightProgramsTakesAsLongAsPredicted) {
   int compared = 0;
   for (std::uint64_t seed = 0; seed < draws(300U); ++seed) {
@@ -112,7 +112,7 @@ TEST(Timeline, OfStraightProgramsTakesAsLongAsPredicted) {
   EXPECT_GT(compared, draws(100));
 }
 
-// Loops and branches whose trips and outcomes were observed. Those that differ from one execution to the next are predicted by their mean.
+// Loops and branches with observed trip counts and outcomes. If these differ between executions, their mean is used for the prediction.
 TEST(Timeline, OfProgramsWithKnownTripsTakesAboutAsLongAsPredicted) {
   std::vector<double> ratios;
   for (std::uint64_t seed = 0; seed < draws(300U); ++seed) {
