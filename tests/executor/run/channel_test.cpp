@@ -63,7 +63,7 @@ TEST(Ring, PartsAreTakenWhileOthersAreStaged) {
     for (std::size_t i = 0; i < std::size(memory); ++i) {
       slot->data[i] = std::byte(i + 1);
       Ring::stage(run, *slot);
-      taken.acquire();  // the next is not begun before this one is taken
+      taken.acquire();  // the next one does not begin before this one is taken
     }
   });
   const Ring::Slot* slot = ring.front(run, kAccelerator, at(1));

@@ -20,7 +20,7 @@ namespace {
 constexpr double kStep = 1e-3;  ///< on the accelerator
 constexpr int kTrips = 100;
 
-/// The host takes what each step makes, and every tenth time works on it for six of them.
+/// The host reads the result of each step, and in every tenth iteration works on it for the time of six steps.
 std::shared_ptr<const Graph> bursty() {
   const auto note = [](std::span<const float>) {};
   const auto archive = [](std::span<const float>) {};
@@ -111,7 +111,7 @@ TEST(Depths, AreTheUsersIfGiven) {
   EXPECT_NE(three, run_timed(planned, run_options, 2).seconds);
 }
 
-/// Random programs whose channels have any depths, in packets too.
+/// Random programs whose channels have arbitrary depths, also in packets.
 TEST(Depths, ChangeNoResult) {
   for (std::uint64_t seed = 0; seed < seeds(40); ++seed) {
     RandomProgram program(seed);

@@ -69,7 +69,7 @@ TEST(DeviceLoops, TripsAreObserved) {
   EXPECT_EQ(alone, driven);
 }
 
-/// What is predicted of a loop that nobody waits in is what the clock says, trip by trip.
+/// If no side waits within a loop, its predicted time equals that of the virtual clock, iteration by iteration.
 TEST(DeviceLoops, TheClockCountsWhatATripTakes) {
   const auto graph = std::make_shared<const Graph>(
       trace("steps", {{"x", "f32[64, 64]"}}, [](Tensor x) { return for_loop(100, x, [](Tensor, Tensor v) { return matmul(v, v); }); }));

@@ -60,7 +60,7 @@ TEST(HostPlaces, AreTheSlotsOfValuesThatCross) {
     ASSERT_TRUE(executor);
     *seen = {};
     ASSERT_TRUE(executor->run(options).ok());
-    // Each trip waits for the one before, so that its slot is free again: all are used, in turn, and nothing else.
+    // Each iteration waits for the previous one, so that its slot is free again: all slots are used, in turn, and no other memory.
     const auto slots = static_cast<std::size_t>(setup.channel_capacity);
     EXPECT_EQ(seen->read.size(), slots);
     EXPECT_EQ(seen->written.size(), slots);

@@ -13,7 +13,7 @@ using namespace runtime;
 using std::chrono::seconds;
 using What = TimelineEvent::What;
 
-/// Does nothing, and knows what it is told to know.
+/// A device that does nothing and returns the measurements that the test gives it.
 class Stub final : public runtime::Device {
  public:
   std::array<std::vector<Measured>, kStreamCount> known;

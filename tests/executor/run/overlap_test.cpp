@@ -57,7 +57,7 @@ TEST(Overlap, ChangesNoBitAndNoCounter) {
   }
 }
 
-/// Operations on values of [300, 200] and what is as large, on either side by chance, a few of them in a loop.
+/// Operations on values of [300, 200] and of equal size, each randomly placed on either side, a few of them in a loop.
 Traced drawn(unsigned seed) {
   std::mt19937 random(seed);
   const auto pick = [&](std::size_t count) { return random() % count; };
@@ -162,7 +162,8 @@ TEST(Overlap, HidesCopiesBehindWorkOnTheVirtualClock) {
     EXPECT_TRUE(outcome.result.ok());
     return outcome.result.ok() ? outcome.result->simulated_seconds : 0;
   };
-  // There, back, and the work on it; in parts, what is left of it when all have come: up to two parts, for how pieces lie in them.
+  // Whole transfers add up: to the accelerator, back, and the host's work. With chunks, the work that is left after the last chunk has
+  // arrived is that of up to two chunks, depending on the pieces' alignment within chunks.
   EXPECT_DOUBLE_EQ(seconds(back, kWhole), 3);
   EXPECT_GE(seconds(back, kBytes / 8), 2 + 1.0 / 8);
   EXPECT_LE(seconds(back, kBytes / 8), 2 + 2.0 / 8);

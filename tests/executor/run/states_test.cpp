@@ -56,7 +56,7 @@ TEST(States, EqualTheOracleThatIsFedByHand) {
   EXPECT_GT(on_both, 0U);
 }
 
-/// What the program costs with its states on given sides, by bits: each an input there, and a use of its next value there.
+/// The cost of the program with each state on a given side (one bit each): the state is an input there, and its next value has a use there.
 double cost_with(const PlacementProblem& tied, const std::vector<GraphState>& states, std::size_t on_accelerator) {
   PlacementProblem problem = tied;
   for (PlacementProblem::Node& node : problem.nodes) node.group = PlacementProblem::kNoGroup;
@@ -130,7 +130,7 @@ Executable compiled(const Graph& graph, Policy placement = Policy::optimal) {
   return *program;
 }
 
-/// What `runs` runs of cache() leave that begin with zero and are given 1, 2, … as x.
+/// The result of `runs` runs of cache(), which begin with zero and are given 1, 2, … as x.
 Array after(int runs) {
   const Graph graph = cache();
   RunOptions options;

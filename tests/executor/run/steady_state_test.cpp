@@ -70,7 +70,7 @@ Tensor centred(Tensor x) {
   return x - mean(x, {.axis = 1, .keepdims = true});
 }
 
-/// The host makes and takes values while they cross, in parts.
+/// The host sends and receives values in chunks while it computes on them.
 Graph large_loop(int trips) {
   return trace("large", {{"x", "f32[900, 1000]"}}, [trips](Tensor x) {
     const Tensor last = for_loop(trips, x, [](Tensor, Tensor s) {
@@ -81,7 +81,7 @@ Graph large_loop(int trips) {
   });
 }
 
-/// Of the third run.
+/// The number of allocations in the third run.
 std::int64_t allocations_of(const Graph& graph, const char* device) {
   CompileOptions options{.device = device, .placement = device == std::string_view("none") ? Policy::host : Policy::accelerator};
   const Executable program = compiled(graph, options);
