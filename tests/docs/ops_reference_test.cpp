@@ -91,7 +91,7 @@ std::string element_types(const OpDef& op, const std::vector<OpSample>& samples)
   for (const AttributeDef& attribute : op.attributes) {
     if (attribute.type == AttributeDef::Type::function) return "as declared";
   }
-  if (op.promotion == Promotion::floating) return "any; integers and bool become f32";  // before the type rule, by the tracer
+  if (op.promotion == Promotion::floating) return "any; integers and bool become f32";  // the tracer promotes them before the type rule
   const std::vector<std::string> names = operand_names(op);
   std::vector<std::string> words;
   for (std::size_t k = 0; k < names.size(); ++k) words.push_back(in_words(types_of_operand(samples, k)));
@@ -178,7 +178,7 @@ std::string places_of(const std::vector<OpSample>& samples, const std::vector<Ba
 
 using DocumentRow = std::array<std::string, 5>;
 
-/// As Markdown, without the columns that say nothing.
+/// The rows as Markdown, without empty columns.
 std::string table(const std::vector<DocumentRow>& rows) {
   std::string text;
   for (const DocumentRow& row : rows) {
@@ -237,7 +237,7 @@ TEST(OpsReference, IsUpToDate) {
     if (each.name == "cuda")
       each = cuda::back_end(FakeDriver::libraries());  // as if every library were installed, whatever this machine has
 #endif
-    if (each.open) devices.insert(devices.begin(), std::move(each));  // the simulated one, that everybody has, first
+    if (each.open) devices.insert(devices.begin(), std::move(each));  // the simulated device comes first, since it is always available
   }
   const std::vector<OpSample> samples = op_samples();
   for (const BackEnd& device : devices) {
