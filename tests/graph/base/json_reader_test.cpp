@@ -12,7 +12,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::StartsWith;
 
-/// Notes every event; ends the reading at the text "stop".
+/// Records every event; stops the reading at the text "stop".
 class Notes final : public JsonEvents {
  public:
   bool scalar(JsonScalar&& s) override {

@@ -124,7 +124,7 @@ TEST_F(FileRootsTest, OfAModelInTheRootAreNotTheWholeMachine) {
   EXPECT_TRUE(FileRoots("/m.onnx", {"/"}).open("/etc/passwd")) << "the user asks for it";
 }
 
-/// As the Hugging Face cache keeps a model.
+/// A model as the Hugging Face cache stores it.
 TEST(FileRoots, FollowLinksWithinTheCacheOfAModel) {
   const TemporaryFolder folder;
   fs::create_directories(folder.path("hub/models--x/snapshots/5f1"));

@@ -13,7 +13,7 @@
 namespace cleave::testing {
 namespace {
 
-/// "name(a, [b], c?)" taken apart.
+/// The parts of a signature "name(a, [b], c?)".
 struct Signature {
   struct Parameter {
     std::string name;
@@ -197,7 +197,7 @@ TEST(OpContract, CostsAreFiniteAndGrow) {
     if (bytes > e.largest) e.largest = bytes, e.dear = cost;
   }
   for (const auto& [op, e] : all) {
-    if (op->moves_to != Side::none) continue;  // a meant transfer costs its transfer, which is the machine's
+    if (op->moves_to != Side::none) continue;  // an explicit transfer costs its transfer, which depends on the machine
     EXPECT_GE(e.dear.flops, e.cheap.flops) << op->name;
     EXPECT_GT(e.dear.flops + e.dear.bytes, e.cheap.flops + e.cheap.bytes) << op->name;
   }

@@ -40,7 +40,7 @@ class SimplifyTest : public ::testing::Test {
     return op("host_call", {argument}, {{"function", std::shared_ptr<const HostFunction>(std::move(function))}});
   }
 
-  /// Ends the trace; the text of the simplified program, without its head.
+  /// Ends the trace; returns the text of the simplified program without its header.
   std::string simplified() {
     graph_ = simplify(t.finish());
     std::string text = print(graph_, {.locations = false});
@@ -151,7 +151,7 @@ TEST_F(SimplifyTest, MergesEqualNodesThatCanBeRead) {
   const std::vector<Tracer::State> then_values{state("y", inside)}, else_values{state("y", outside)};
   output(t.end_branch(then_values, else_values)[0]);
   output(first);
-  // One arm does not see the other: both keep their own sum.
+  // One branch does not see the other: both keep their own sum.
   EXPECT_EQ(simplified(),
             "%x.0 = input : f32[3]\n%c.1 = input : bool[]\n%first.2 = exp(%x.0) : f32[3]\nif(%c.1) expected 0.5 assumed {\n"
             "  %3 = add(%first.2, %first.2) : f32[3]\n  %4 = exp(%3) : f32[3]\n} else {\n"
@@ -162,7 +162,7 @@ TEST_F(SimplifyTest, MergesEqualNodesThatCanBeRead) {
 
 TEST_F(SimplifyTest, NeverReadsALaterOrInnerNode) {
   const Operand first = t.constant(Array::of<std::int32_t>({1}, {0}), at(1));
-  const auto taken = [&] { return op("take", {x, first}, {{"axis", std::int64_t{0}}}); };  // which stays where it is
+  const auto taken = [&] { return op("take", {x, first}, {{"axis", std::int64_t{0}}}); };  // an operation that is not moved
   t.begin_for(number(2), {}, at(1));
   print_value(taken());
   t.end_for({});

@@ -27,7 +27,7 @@ std::string lines(std::initializer_list<std::string_view> items) {
   return text;
 }
 
-/// A program with one of everything that the text form knows.
+/// A program with one of each construct of the text form.
 Graph small_program() {
   Tracer t("small");
   const Operand x = t.input("x", {DType::f32, {2}}, {{"file", std::string("data/x.npy")}}, at(1));

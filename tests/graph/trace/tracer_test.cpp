@@ -35,7 +35,7 @@ class TracerTest : public ::testing::Test {
   std::string type(const Operand& operand) { return t.type(operand) ? to_string(*t.type(operand)) : "poison"; }
   Tracer::State state(std::string name, Operand operand, int line = 20) { return {std::move(name), std::move(operand), at(line)}; }
 
-  /// The only diagnostic so far.
+  /// Checks the only diagnostic so far.
   void expect_error(DiagnosticKind kind, std::string_view message, int line) {
     const Diagnostics& all = t.graph().diagnostics;
     ASSERT_EQ(all.size(), 1U);
