@@ -14,7 +14,7 @@ namespace {
 
 constexpr const char* kText = "cleave: 1\ninputs: {x: \"f32[4]\"}\nprogram:\n  - y: x * 2\n  - z: x + 1\noutputs: [y]\n";
 
-/// To remove the statement that nothing reads.
+/// The advice to remove the unused statement.
 std::vector<Advice> advice_of(const std::string& path) {
   const Plan plan = planner::plan(parse_model(kText, path), {});
   EXPECT_EQ(plan.advice.size(), 1U);

@@ -22,7 +22,7 @@ using testing::text_of_diagnostics;
 const Message kC = value_info("c", kBool, {}), kD = value_info("d", kBool, {});
 const Array kOnes = Array::of<float>({2, 3}, {1, 1, 1, 1, 1, 1});
 
-/// An arm of one node; MatMul of `x` by itself does not fit.
+/// A branch of one node; MatMul of `x` with itself has incompatible shapes.
 Message arm_message(const char* op, const char* name = "") {
   const bool two = std::string_view(op) == "MatMul";
   return graph_of(
@@ -160,7 +160,7 @@ TEST(BrokenArms, AreGivenUpWhereThereAreTooManyBehindEachOther) {
   EXPECT_FALSE(read_nodes(nodes).ok());
 }
 
-// The warning goes by flags as others do.
+// The warning obeys flags like other warnings.
 TEST(BrokenArms, AreSilencedOrErrorsByFlags) {
   const Graph graph = read_nodes({choice("pick", "c", arm_message("Neg"), arm_message("MatMul", "bad"), "y")});
   const auto plan = [&](const char* flag) {

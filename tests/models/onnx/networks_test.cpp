@@ -248,7 +248,7 @@ TEST(OnnxNetworks, AttentionIsOneOperationWhereNothingIsAskedForInside) {
   EXPECT_EQ(count(node, "attention"), 1);
   EXPECT_EQ(count(node, "less_equal"), 0);  // by the operation's own rule
   EXPECT_EQ(count(node, "matmul"), 0);
-  node = attention(3, 5);  // the first query sees the first key only, where the operation's rule has the last query see all
+  node = attention(3, 5);  // the first query sees the first key only, but by the operation's rule the last query sees all keys
   node.attributes = {integer("is_causal", 1)};
   EXPECT_EQ(count(node, "attention"), 1);
   EXPECT_EQ(count(node, "less_equal"), 1);
@@ -257,7 +257,8 @@ TEST(OnnxNetworks, AttentionIsOneOperationWhereNothingIsAskedForInside) {
   EXPECT_EQ(count(node, "matmul"), 2);
 }
 
-/// Attention in its parts, as PyTorch's exporter writes it: both operands scaled, the keys transposed between reshapes, NaN taken out.
+/// Attention in separate operations, as PyTorch's exporter writes it: both operands scaled, the keys transposed between reshapes, NaN
+/// replaced.
 Graph attention_in_parts(bool guarded, const Message& mask, const ModelOptions& options = {}) {
   std::vector<Message> nodes = {node("Reshape", {"k", "flat"}, {"k3"}),
                                 node("Transpose", {"k3"}, {"kt3"}, {.attributes = {integers("perm", {0, 2, 1})}}),
@@ -291,7 +292,7 @@ TEST(OnnxNetworks, AttentionInPartsBecomesOneOperation) {
                                                              {"m", Array::of<float>({2, 3}, {0, 0, kNever, 0, 0, 0})}}});
   ASSERT_TRUE(run) << run.error().message;
   EXPECT_EQ(to_string(run->outputs[0].second), "[[[[1.5], [2.0]], [[4.5], [5.0]]]]");
-  // Without the guard a query that sees no key gives NaN, and `attention` zeros: it stays in parts where the mask may be such a one.
+  // Without the guard, a query that sees no key gives NaN, but `attention` gives zeros: if the mask may be such a one, it is not fused.
   const auto unguarded = [&](const ModelOptions& options) {
     const Graph made = attention_in_parts(false, mask, options);
     return made.ok() ? made.producer(made.outputs[0].value).op->name : to_text(made.diagnostics, {.color = false, .source = false});

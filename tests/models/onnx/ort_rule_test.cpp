@@ -37,7 +37,7 @@ TEST(OrtRule, LeavesWhatComputesShapesOnTheHost) {
   EXPECT_TRUE(placed.copies.empty());
 }
 
-// A node without a kernel between two that have one: one copy there and one back, however many read it.
+// A node without a kernel between two that have one: one copy to it and one back, whatever the number of readers.
 TEST(OrtRule, CopiesToAndFromANodeWithoutAKernel) {
   const ValueRecord x{"x", Kind::input, kImage}, a{"0:a", Kind::computed, kImage}, b{"0:b", Kind::computed, kImage},
       c{"0:c", Kind::computed, kImage}, d{"0:d", Kind::computed, kImage};
