@@ -104,7 +104,7 @@ class Checker {
     return outcome;
   }
 
-  /// As many runs as are compared, one after the other; states go on.
+  /// The outcomes of all compared runs, in sequence; states persist between them.
   std::vector<Outcome> runs(const Executable& executable, const Way& way) {
     std::vector<Outcome> all;
     for (int i = 0; i < runs_; ++i) {
@@ -181,7 +181,7 @@ class Checker {
     return std::nullopt;
   }
 
-  /// Which values are the same to the bit however they are computed.
+  /// Finds the values that are equal to the bit however they are computed.
   void find_exact() {
     const auto exact = exact_values(*program_.graph);
     const std::vector<bool> hidden = state_outputs(*program_.graph);

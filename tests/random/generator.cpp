@@ -35,7 +35,7 @@ class Generator {
  private:
   SourceLocation here() { return pool_.here(); }
 
-  /// Notes the statement down; false where it is left out.
+  /// Records the statement; false if it is left out.
   bool begins(const std::string& path) {
     if (options_.skipped.contains(path)) return false;
     program_.statements.push_back(path);
@@ -202,7 +202,7 @@ class Generator {
   }
 
   void branch(Draw& draw, const std::string& path) {
-    const std::vector<PooledValue> like = initial_values(draw);  // the arms give values of these types
+    const std::vector<PooledValue> like = initial_values(draw);  // the branches yield values of these types
     const Operand predicate = pool_.predicate(draw);
     pool_.begin_region();
     tracer_.begin_branch(predicate, here(), draw.chance(0.2) ? std::optional(draw.real(0, 1)) : std::nullopt);

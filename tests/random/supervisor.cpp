@@ -81,7 +81,7 @@ class Supervisor {
     return generate(vocabulary_, {seed, skipped, folder_.path("")});
   }
 
-  /// In a child: checks one program and tells.
+  /// In a child: checks one program and reports.
   std::optional<std::string> checked(std::uint64_t seed, const std::set<std::string>& skipped) {
     report_->seed = seed;
     const GeneratedProgram program = program_of(seed, skipped);
@@ -96,7 +96,7 @@ class Supervisor {
     return check(program, seed, options_.check);
   }
 
-  /// Runs `work` in a child; why that failed, or nothing.
+  /// Runs `work` in a child; returns the reason of its failure, or nothing.
   template <class Work>
   std::optional<std::string> in_child(const Work& work) {
     std::fflush(nullptr);
@@ -131,7 +131,7 @@ class Supervisor {
     return WEXITSTATUS(status) == 1 ? report_->what : "crashes: exit code " + std::to_string(WEXITSTATUS(status));
   }
 
-  /// Programs from `seed` on until one fails or time is over.
+  /// Checks programs from `seed` on until one fails or the time is up.
   std::optional<Failure> batch(std::uint64_t seed, std::uint64_t count) {
     const auto work = [&]() -> std::optional<std::string> {
       for (;; ++seed) {
@@ -153,7 +153,7 @@ class Supervisor {
     return "differs";
   }
 
-  /// Leaves out statements and outputs for as long as it still fails in the same way.
+  /// Leaves out statements and outputs as long as the program still fails in the same way.
   Failure shrunk(Failure failure) {
     const std::string kind = kind_of(failure.what);
     const auto until = Clock::now() + std::chrono::seconds(60);

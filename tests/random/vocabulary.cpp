@@ -13,7 +13,7 @@
 namespace cleave::testing {
 namespace {
 
-/// How much a call may be: elements of its operands and, again, of its results, and operations.
+/// The size limits of a call: elements of its operands and of its results, and operations.
 struct Bounds {
   std::int64_t elements;
   double work;
@@ -28,7 +28,7 @@ bool is_one_of(const OpDef& op, const Names& names) {
   return names.contains(op.name);
 }
 
-/// Their data must be right in ways that types do not tell (a matrix that can be factorised): they are called with data of samples only.
+/// Ops whose data must satisfy conditions that types do not express (a factorizable matrix): they are called with the samples' data alone.
 bool needs_sample_data(const OpDef& op) {
   static const Names names = {"solve", "inv", "det", "slogdet", "cholesky", "qr", "eigh", "eigvalsh", "svd", "svdvals"};
   return is_one_of(op, names) || op.name == "matrix_norm";
@@ -154,7 +154,7 @@ bool approximates(const OpDef& op, const Attributes& attributes) {
 }
 
 Data operand_data(const OpDef& op) {
-  static const Names bits_show = {"bitcast", "signbit", "copysign", "unique", "write_npy"};  // which NaN it is would be seen
+  static const Names bits_show = {"bitcast", "signbit", "copysign", "unique", "write_npy"};  // results that reveal the payload of a NaN
   if (is_one_of(op, bits_show)) return Data::clean;
   // Kernels of transforms assume that sin(0) * x is 0 for any x, NaN included, and those of convolutions multiply the padding's zeros with
   // weights.

@@ -18,21 +18,21 @@ struct LeftOut {
 };
 std::span<const LeftOut> left_out();
 
-/// A call to be made.
+/// A drawn call.
 struct DrawnCall {
   const OpDef* op = nullptr;
   std::vector<TensorType> operands;
   Attributes attributes;
-  const OpSample* sample = nullptr;  ///< that it was made from
-  bool sample_data = false;          ///< the operands are the sample's own
+  const OpSample* sample = nullptr;  ///< the sample that it was made from
+  bool sample_data = false;          ///< the operands have the sample's data
 };
 
-/// Whether kernels may compute a floating result otherwise than the reference implementation, within the tolerance of
+/// Whether kernels may compute a floating result that differs from the reference implementation's, within the tolerance of
 /// executor/check/compare.h. Other operations agree to the bit.
 bool approximates(const OpDef& op, const Attributes& attributes);
 /// The range of a function's floating operands in which the difference between two correct results is within the tolerance.
 Data operand_data(const OpDef& op);
-/// The extent into which the integers of operand `operand` are indices; nothing: they are no indices.
+/// The extent of the axis that the integers of operand `operand` index; nothing if they are not indices.
 std::optional<std::int64_t> index_extent(const DrawnCall& call, std::size_t operand);
 
 /// Data that operand `operand` must have: where the window of a dynamic_slice or dynamic_update_slice begins. Nothing: any data.
