@@ -33,7 +33,7 @@ CalibrationOptions small_options(const std::string& inject = "") {
   CalibrationOptions options;
   options.given = *Machine::shipped("simulated");
   options.seconds_a_point = 0;
-  options.least_core_share = 0;  // tests run side by side
+  options.least_core_share = 0;  // tests run concurrently
   options.largest_copy = 1 << 18;
   options.memory_bytes = 1 << 18;
   options.open = [inject]() -> Result<std::unique_ptr<Device>> {

@@ -24,7 +24,7 @@ using ::testing::IsEmpty;
 using ::testing::MatchesRegex;
 using ::testing::Not;
 
-/// A pin that costs, with comments and blanks that no edit may touch.
+/// A model with a costly pin, and with comments and blanks that no edit may change.
 constexpr const char* kPinned = R"(# Reads, scales,
 #   and sums.
 cleave: 1

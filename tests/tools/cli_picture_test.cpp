@@ -90,7 +90,7 @@ class PictureTest : public ::testing::Test {
     std::filesystem::permissions(folder_.path("bin/dot"), std::filesystem::perms::owner_all);
   }
   CommandResult run(const std::string& command) { return run_command("PATH=$PWD/bin:$PATH " + command, folder_.path("")); }
-  /// Which of the processes in `pids` and `sleepers` run still; they have a moment to end.
+  /// Those processes of `pids` and `sleepers` that are still running after a moment to end.
   std::string alive() {
     return run("sleep 0.2; for pid in $(cat pids sleepers 2>/dev/null); do grep -s 'State:' /proc/$pid/status; done | grep -v 'Z "
                "(zombie)'; true")

@@ -36,7 +36,7 @@ std::string calling(const std::string& symbol, const std::string& trips) {
 
 struct OnTerminal {
   int code = -1;
-  std::string text;  ///< all that the terminal got
+  std::string text;  ///< the terminal's whole output
 };
 
 /// The command with a terminal of 100 columns as its standard streams.

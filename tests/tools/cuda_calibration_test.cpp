@@ -17,7 +17,7 @@ CalibrationOptions small_cuda_options(FakeDriver& driver) {
   CalibrationOptions options;
   options.given = *Machine::shipped("h200");
   options.seconds_a_point = 0;
-  options.least_core_share = 0;  // tests run side by side
+  options.least_core_share = 0;  // tests run concurrently
   options.largest_copy = 1 << 14;
   options.memory_bytes = 1 << 15;
   options.open = [&driver] { return driver.opener()(0, {}); };

@@ -18,7 +18,7 @@ using nlohmann::ordered_json;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-/// A fake that knows the probe's kernels. The one that answers the host does so on a thread of its own.
+/// A fake driver that knows the probe's kernels. The kernel that answers the host runs on a separate thread.
 class ProbedDriver {
  public:
   explicit ProbedDriver(bool answers = true) {
@@ -42,7 +42,7 @@ class ProbedDriver {
 
 probe::ProbeOptions small_probe_options() {
   probe::ProbeOptions options;
-  options.seconds = 200;  // limits: on a busy machine too, all is measured
+  options.seconds = 200;  // limits: everything is measured even on a busy machine
   options.patience = 100;
   options.largest_copy = 1 << 20;
   options.memory_bytes = 1;  // the amount that the widest kernel reads at once

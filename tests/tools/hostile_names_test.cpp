@@ -17,7 +17,7 @@ using namespace onnx_file;
 using ::testing::HasSubstr;
 
 const std::string kForged = "all checks passed";
-/// As the bytes of a name, and as the text form of graphs writes them.
+/// The bytes of a hostile name, and its form in the text of graphs.
 const std::string kHostile = "na\nme: 1.0\n" + kForged + "\r\x1b[31m";
 const std::string kHostileText = R"(na\x0ame: 1.0\x0a)" + kForged + R"(\x0d\x1b[31m)";
 const std::string kTame = "name: 1.0  all checks passed";
@@ -130,7 +130,7 @@ TEST_F(HostileNamesTest, ForgeNoLineOfARunWithValues) {
   }
 }
 
-/// The issue's own case.
+/// The case of the original report.
 TEST_F(HostileNamesTest, OfAnOutputForgeNoLine) {
   const TemporaryFolder folder;
   write_file(folder.path("m.onnx"), model(graph_of({.nodes = {node("Add", {"x", "x"}, {"y: 1.0\nall checks passed"})},

@@ -189,7 +189,7 @@ TEST(Commands, WriteWhatTheirSchemasSay) {
 
 // --- the schemas themselves -------------------------------------------------------------------------------------------------------------
 
-/// Tells `visit` every object and list inside, by a pointer.
+/// Calls `visit` for every nested object and list, with a pointer to it.
 template <class F>
 void walk(const json& value, const json::json_pointer& at, F&& visit) {
   visit(at);
