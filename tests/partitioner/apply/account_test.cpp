@@ -91,7 +91,7 @@ TEST(Account, NamesTheProducerAndTriesThreadsOfItsOwn) {
   EXPECT_NEAR(account.cures[1].seconds, 1.25 + 100 * 2 + 1 + 2, 2) << "8: now the copies are the bottleneck";
 }
 
-/// The host waits for calls on workers one after the other; each second of that is the call's that it waits for.
+/// The host waits for calls on workers one after the other; each second of waiting is charged to the awaited call.
 TEST(Account, OfCallsOnWorkersIsWhatTheHostWaitsFor) {
   const std::string program =
       "  - for: i in 100\n    do:\n      - a: matmul(slow1(i), slow2(i))\n      - b: matmul(slow3(i), slow4(i))\n      - w: matmul(a, b)\n";

@@ -42,7 +42,7 @@ Plan plan_bursty(const std::string& program, double memory_bytes = 0, int channe
   return plan;
 }
 
-/// The host takes each product, and every tenth time works on it for six of them: on average it is the faster one.
+/// The host reads each product, and in every tenth iteration works on it for the time of six: on average it is the faster side.
 constexpr const char* kBurstyConsumer =
     "  - for: i in 200\n    do:\n      - w: matmul(w, w)\n        place: accelerator\n      - note(w)\n      - if: i % 10 == 0\n        "
     "then:\n          - "
@@ -204,7 +204,7 @@ TEST(ChannelDepths, AreSoundInRandomPrograms) {
   }
 }
 
-/// Loops with quick and slow host work before and behind the accelerator's, by chance.
+/// Loops with random quick and slow host work before and behind the accelerator's.
 std::string random_bursts(std::mt19937_64& random) {
   const auto below = [&](std::uint64_t n) { return random() % n; };
   const bool nested = below(3) == 0;

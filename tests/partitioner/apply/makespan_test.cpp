@@ -50,7 +50,7 @@ TEST(Makespan, TwoTowersRunSideBySide) {
   EXPECT_NEAR(makespan.placement.gap, 4.0 / 26, 1e-6);
 }
 
-// The least sum of work and transfers need not be over first: on the accelerator the second tower arrives while the first is computed.
+// The least sum of work and transfers need not end first: on the accelerator, the second tower's data arrives while the first is computed.
 TEST(Makespan, TheOptimumSaysWhoIsPredictedToBeFaster) {
   const Graph graph = model(chain("v", 1) + chain("w", 1));
   const Plan plan = plan_of(graph, round_machine(2.5, 1), Policy::optimal);
@@ -96,7 +96,7 @@ TEST(Makespan, SlackOfAShortTowerBesideALongOne) {
   const Graph graph = model(chain("v", 10) + chain("w", 2));
   const Plan p = plan_of(graph, round_machine(1, 1000), Policy::host);
   Placement split = p.placement;
-  // The second tower on the accelerator at no price for its way there.
+  // The second tower on the accelerator, with a free transfer to it.
   PlacementProblem problem = plan_of(graph, round_machine(1, 0), Policy::optimal).costed.problem;
   ASSERT_EQ(problem.nodes.size(), split.on_host.size());
   std::vector<std::size_t> tower;

@@ -51,7 +51,7 @@ std::int64_t bytes_of(const Program& program, ChannelId channel) {
   return program.graph->values[program.channels[channel].value].type.bytes();
 }
 
-/// The sends of each row of sends that nothing interrupts, by destination, in order.
+/// The sends of each uninterrupted sequence of sends, by destination, in order.
 std::vector<std::vector<ChannelId>> rows_of(const Program& program) {
   std::vector<std::vector<ChannelId>> rows;
   for (const DeviceProgram& device : program.devices) {

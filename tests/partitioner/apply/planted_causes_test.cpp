@@ -24,7 +24,7 @@ TEST(PlantedCauses, AreFoundAtTheirLinesAndNothingElseIs) {
     ASSERT_TRUE(plan.ok()) << to_text(plan.diagnostics);
     std::map<int, std::string> found;
     for (const RoundTrip& trip : plan.round_trips) {
-      if (!trip.warned() && !trip.hidden) continue;  // a name that is cheaper kept on the host
+      if (!trip.warned() && !trip.hidden) continue;  // an alias that is cheaper on the host
       const bool first = found.emplace(plan.graph->nodes[trip.blamed].location.line, std::string(to_string(trip.via))).second;
       EXPECT_TRUE(first) << "two at one line";
     }

@@ -115,8 +115,8 @@ class ByClosure {
     });
   }
 
-  /// Whether a group is started, and whether its results lead to accelerator work by data or decisions; in which a loop may still let the
-  /// host run ahead.
+  /// Whether a decision starts the group, and whether its results reach accelerator work through data or decisions. In a loop this may
+  /// still let the host run ahead.
   bool leads_back(const std::set<std::uint32_t>& group) const {
     std::set<std::size_t> found(group.begin(), group.end());
     std::vector<std::size_t> pending(group.begin(), group.end());
@@ -152,7 +152,7 @@ class ByClosure {
     });
   }
 
-  /// Groups of node numbers.
+  /// The groups, as sets of node numbers.
   std::set<std::set<std::uint32_t>> groups() const {
     std::set<std::set<std::uint32_t>> found;
     for (std::size_t v = 0; v < graph_.nodes.size(); ++v) {
@@ -190,7 +190,7 @@ class ByClosure {
   [[nodiscard]] NodeId node_of(std::size_t v) const {
     return v < graph_.nodes.size() ? NodeId(v) : graph_.values[ValueId(v - graph_.nodes.size())].producer;
   }
-  /// Whether it is an operation or a name's value, and on the host.
+  /// Whether the vertex is an operation or an alias, and on the host.
   [[nodiscard]] bool computed(std::size_t v) const {
     const NodeKind kind = graph_.nodes[node_of(v)].kind;
     return (kind == NodeKind::operation || kind == NodeKind::carried || kind == NodeKind::merge) && on(node_of(v), kHost);
@@ -341,7 +341,7 @@ TEST(RoundTrips, GroupsEqualTheClosure) {
       EXPECT_FALSE(trip.out.empty());
       EXPECT_FALSE(trip.via == Via::data && trip.back.empty());
       EXPECT_FALSE(trip.via == Via::control && trip.controls.empty() && trip.starts.empty());
-      if (graph.nodes[trip.through[0]].kind != NodeKind::operation) continue;  // a name that the host keeps, and computes nothing
+      if (graph.nodes[trip.through[0]].kind != NodeKind::operation) continue;  // an alias on the host, which computes nothing
       std::set<std::uint32_t> members;
       for (NodeId node : trip.through) members.insert(node.index);
       EXPECT_TRUE((trip.starts.empty() ? groups : started).insert(members).second);

@@ -42,7 +42,7 @@ CostModel costs(bool fused) {
   return model;
 }
 
-/// Any placement that the pins allow.
+/// A random placement that the pins allow.
 Placement random_placement(const PlacementProblem& problem, std::mt19937_64& random) {
   Bits host(problem.nodes.size()), accelerator(problem.nodes.size());
   for (std::size_t i = 0; i < problem.nodes.size(); ++i) {
@@ -62,7 +62,7 @@ struct Parts {
   Program program;
 };
 
-/// Every other seed with rows that run as one kernel, half of these with movement among them.
+/// Every other seed has fused groups, and half of these have movement among them.
 Parts split_randomly(std::uint64_t seed, std::size_t ahead = kAllAhead) {
   Parts parts;
   testing::RandomGraphOptions options;
@@ -215,7 +215,7 @@ TEST(Split, PolicyPlansVerifyToo) {
 
 // --- what verify finds ------------------------------------------------------------------------------------------------------------------
 
-/// A program with at least one transfer, for breaking.
+/// A program with at least one transfer, which tests then break.
 Parts some_program() {
   for (std::uint64_t seed = 0;; ++seed) {
     Parts parts = split_randomly(seed);
@@ -265,7 +265,7 @@ TEST(VerifyProgram, FindsAStepOutOfOrder) {
 TEST(VerifyProgram, FindsAnOutputThatNeverArrives) {
   Parts parts = some_program();
   Graph graph = *parts.graph;
-  for (std::size_t i = 0; i < graph.values.size(); ++i) {  // one of an inner region never reaches the end
+  for (std::size_t i = 0; i < graph.values.size(); ++i) {  // a value of an inner region never reaches the end
     if (graph.values[ValueId(i)].region == Graph::kRoot) continue;
     graph.outputs.push_back({"stray", ValueId(i), {}});
     break;

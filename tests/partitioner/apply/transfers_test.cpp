@@ -80,7 +80,7 @@ std::vector<TransferKind> kinds(const Plan& plan, DeviceId to) {
 constexpr TransferKind kArgument = TransferKind::argument, kResult = TransferKind::result, kSend = TransferKind::send;
 const std::string kFlags = "  c: \"bool[]\"\n  d: \"bool[]\"\n";
 
-/// `program` with the inputs c and d, on which branches can decide.
+/// `program` with the inputs c and d, which branches can test.
 Plan plan_branches(const std::string& program, const std::string& outputs) {
   const std::string text = "cleave: 1\nmodel: m\ninputs:\n" + kFlags +
                            "  s: \"f32[64, 64]\"\nparameters:\n  w: {type: \"f32[64, 64]\", value: 1}\nprogram:\n" + program + outputs;
@@ -117,11 +117,11 @@ TEST(Transfers, InputsReadInABranchAreArguments) {
   const Plan in_one = plan_branches("  - y: w\n  - if: c\n    then:\n      - y: matmul(w, s)\n", "outputs: [y]\n");
   ASSERT_NE(find(in_one, "s", kAccelerator), nullptr);
   for (const TransferKind kind : kinds(in_one, kAccelerator)) EXPECT_EQ(kind, kArgument);
-  // One of the two arms runs: still at most once.
+  // One of the two branches runs: still at most one transfer.
   const Plan in_both =
       plan_branches("  - y: w\n  - if: c\n    then:\n      - y: matmul(w, s)\n    else:\n      - y: tanh(s)\n", "outputs: [y]\n");
   for (const TransferKind kind : kinds(in_both, kAccelerator)) EXPECT_EQ(kind, kArgument);
-  // Decided by the accelerator's work, and still only an input.
+  // The accelerator decides the branch, and the value is still only an input.
   const Plan decided = plan_branches("  - y: tanh(w)\n  - if: max(y) > 0.5\n    then:\n      - y: matmul(y, s)\n", "outputs: [y]\n");
   ASSERT_NE(find(decided, "s", kAccelerator), nullptr);
   for (const TransferKind kind : kinds(decided, kAccelerator)) EXPECT_EQ(kind, kArgument);

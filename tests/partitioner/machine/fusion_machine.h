@@ -29,7 +29,7 @@ accelerators:
                          "m.yaml");
 }
 
-/// Element-wise operations of one shape.
+/// Accepts element-wise operations of one shape.
 inline bool elementwise_kernels(const KernelRequest& request) {
   const auto& steps = request.steps;
   return std::all_of(steps.begin(), steps.end(),

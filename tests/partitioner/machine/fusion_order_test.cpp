@@ -30,12 +30,12 @@ struct Statement {
   int op = 0;
   std::size_t a = 0, b = 0;
   Side pin = Side::none;
-  Side mark = Side::none;  ///< its first operand goes there by `to_host` or `to_accelerator`
+  Side mark = Side::none;  ///< its first operand is passed through `to_host` or `to_accelerator`
 };
 
 struct Statements {
   std::vector<Statement> list;
-  std::vector<std::size_t> outputs;  ///< values
+  std::vector<std::size_t> outputs;  ///< indices of values
 };
 
 Tensor value_of(int op, const Tensor& a, const Tensor& b) {
@@ -70,7 +70,7 @@ std::string name_of(std::size_t statement, const std::string& prefix = "v") {
   return prefix + std::to_string(statement);
 }
 
-/// The statements in this order, which must compute everything before it is read.
+/// The program with its statements in this order, in which every value must be computed before it is read.
 Graph graph_of(const Statements& program, const std::vector<std::size_t>& order, const std::string& prefix = "v") {
   return trace("m", {{"x", "f32[64, 64]"}, {"y", "f32[64, 64]"}, {"w", "f32[64, 64]"}}, [&](Tensor x, Tensor y, Tensor w) {
     std::vector<Tensor> value(3 + program.list.size());
@@ -138,7 +138,7 @@ Side side_of(const Plan& plan, std::size_t statement) {
   return Side::none;
 }
 
-/// One program as it was written, and with two statements swapped; the same with a pin.
+/// The program as written, and with two statements swapped; the same with a pin.
 TEST(FusionOrder, OneProgramHasOneOptimum) {
   const std::vector<Input> inputs{{"x", "f32[32, 64]"}, {"y", "f32[32, 64]"}, {"w", "f32[64, 64]"}};
   const auto program = [&](bool pinned, bool swapped) {

@@ -76,13 +76,13 @@ TEST(FindFusible, PinsChangeNoGroup) {
 TEST(FindFusible, EndsAtWhatItWouldHaveToWaitFor) {
   const Graph graph = trace("m", {{"x", "f32[8, 8]"}, {"y", "f32[8, 8]"}}, [](Tensor x, Tensor y) {
     const Tensor a = exp(x), b = tanh(y);
-    const Tensor product = matmul(a, a);                     // it waits for `a`, and the sum for it
+    const Tensor product = matmul(a, a);                     // it waits for `a`, and the sum waits for it
     return std::vector<Tensor>{a + product, sin(b), a * b};  // the second is fused with its neighbors, the third with both
   });
   EXPECT_THAT(groups(graph, kAccelerator), ElementsAre("exp tanh sin multiply"));
 }
 
-/// Groups are open side by side: statements between theirs that have nothing to do with them change nothing.
+/// Groups can be open at the same time: unrelated statements between their members change nothing.
 TEST(FindFusible, SeveralAtOnce) {
   const Graph graph = trace("m", {{"x", "f32[8]"}, {"y", "f32[4]"}}, [](Tensor x, Tensor y) {
     const Tensor a = exp(x), c = exp(y), b = tanh(a), d = sin(c);

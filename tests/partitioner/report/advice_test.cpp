@@ -100,7 +100,7 @@ std::optional<SourceLocation> offered_mark(const Diagnostic& d) {
   return offered == d.notes.end() ? std::nullopt : std::optional(offered->location);
 }
 
-/// A mark where it is offered silences this cause, and no other but those that the same decision starts.
+/// Checks that a mark at the offered location silences this cause, and no others except those that the same decision starts.
 void follow_mark(const Planted& planted, const PlanOptions& options, const Plan& before, const Diagnostic& d, Followed& followed) {
   const std::optional<SourceLocation> offered = offered_mark(d);
   if (!offered) return;

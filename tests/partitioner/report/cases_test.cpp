@@ -27,7 +27,7 @@ Plan plan_case(const std::string& name) {
 }
 
 struct Counts {
-  std::size_t to_host = 0, to_accelerator = 0;  ///< sends
+  std::size_t to_host = 0, to_accelerator = 0;  ///< number of sends in each direction
   std::size_t warnings = 0;
   friend bool operator==(const Counts&, const Counts&) = default;
   friend void PrintTo(const Counts& c, std::ostream* out) {

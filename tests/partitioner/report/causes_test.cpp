@@ -28,7 +28,7 @@ constexpr double kMatrix = 1024.0 * 1024 * 4, kVector = 1024.0 * 4;
 struct Waits {
   int line;
   std::string via;
-  double frequency, out_bytes, back_bytes;  ///< a run
+  double frequency, out_bytes, back_bytes;  ///< per run
   friend bool operator==(const Waits&, const Waits&) = default;
   friend void PrintTo(const Waits& w, std::ostream* out) {
     *out << "line " << w.line << " via " << w.via << ", " << w.frequency << " times, " << w.out_bytes << " B out, " << w.back_bytes
@@ -95,7 +95,7 @@ TEST(Folding, OneMessageForOneLineHoweverOftenItIsUnrolled) {
 
 struct Invariant {
   std::string model;
-  int line = 0, loop = 0;  ///< 0: nothing is said
+  int line = 0, loop = 0;  ///< 0: no message
   friend void PrintTo(const Invariant& i, std::ostream* out) { *out << i.model; }
 };
 

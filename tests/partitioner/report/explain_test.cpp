@@ -130,7 +130,7 @@ void expect_document(const json& document) {
   EXPECT_EQ(document.at("totals").at("transfers").get<std::size_t>(), document.at("transfers").size());
 }
 
-/// Element-wise operations of one shape run as one kernel.
+/// Options with which element-wise operations of one shape are fused.
 PlanOptions elementwise_options() {
   PlanOptions options;
   options.costs.machine = *Machine::shipped("simulated");
@@ -169,7 +169,7 @@ TEST(ExplainJson, CostsAddUpWithWhatKernelsSave) {
   EXPECT_GT(kernels, 30U);
 }
 
-/// A kernel that would keep one call waiting for another is parted, if workers may make both at once.
+/// A kernel that would delay one call by another is split, if workers may execute both calls at once.
 TEST(ExplainJson, KernelsAreThoseThatRun) {
   const std::string call = "{library: l.so, takes: [\"f32[64, 64]\"], returns: \"f32[64, 64]\", pure: true, seconds: 0.01}\n";
   const Graph graph = parse_model("cleave: 1\nmodel: m\ninputs: {x: \"f32[64, 64]\"}\nhost_functions:\n  f: " + call + "  g: " + call +

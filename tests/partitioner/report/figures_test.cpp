@@ -66,7 +66,7 @@ TEST(Bound, IsOfTheFreeProblemUnderEveryPolicy) {
       const json placement = json::parse(explain_json(made)).at("placement");
       const double objective = placement.at("objective_seconds");
       EXPECT_NEAR(placement.at("bound_seconds").get<double>(), bound, 1e-9 * bound);
-      if (pinned && policy == Policy::host) continue;  // it leaves pins aside, the bound does not
+      if (pinned && policy == Policy::host) continue;  // this policy ignores pins, the bound does not
       EXPECT_GE(objective, bound * (1 - 1e-9));
       EXPECT_NEAR(placement.at("gap").get<double>(), objective > 0 ? (objective - bound) / objective : 0, 1e-6);
       above += objective > 1.5 * bound ? 1 : 0;

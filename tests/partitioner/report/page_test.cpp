@@ -83,7 +83,7 @@ TEST(Page, EscapesWhatTheUserWrote) {
   EXPECT_THAT(page, HasSubstr("&amp;amp;\\xff.yaml"));
 }
 
-/// As Graphviz draws the plan.
+/// The plan as drawn by Graphviz.
 std::string drawn(const Plan& plan) {
   const TemporaryFolder folder;
   const CommandResult result = run_command("dot -Tsvg " + folder.write("plan.dot", dot(plan)));

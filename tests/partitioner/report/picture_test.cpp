@@ -174,7 +174,7 @@ TEST(Picture, IsTheSameEveryTime) {
 
 // --- layers -----------------------------------------------------------------------------------------------------------------------------
 
-/// A layer of a transformer, as a function; or written out for each layer.
+/// A transformer layer as a function, or written out for each layer.
 std::string transformer(int layers, bool functions) {
   const std::vector<std::pair<std::string, std::string>> parameters{{"wq", "64, 64"},  {"wk", "64, 64"},  {"wv", "64, 64"},
                                                                     {"wo", "64, 64"},  {"w1", "64, 256"}, {"b1", "256"},

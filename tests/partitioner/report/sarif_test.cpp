@@ -92,7 +92,7 @@ TEST(Sarif, EqualPlacesAreSaidOnce) {
   for (Diagnostic d : diagnose(source_dir() + "/tests/golden/sarif/equal_places.yaml", Policy::accelerator)) {
     const auto located = std::find_if(d.notes.begin(), d.notes.end(), [](const Note& note) { return note.location.known(); });
     ASSERT_NE(located, d.notes.end());
-    std::set<std::string> places;  // both results go back to one reader, which is named once
+    std::set<std::string> places;  // both results are sent back to one reader, which is named once
     for (const Note& note : d.notes) EXPECT_TRUE(places.insert(note.message + to_string(note.location)).second) << note.message;
     d.notes.push_back(Note(*located));
     found.add(std::move(d));

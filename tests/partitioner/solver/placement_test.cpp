@@ -59,7 +59,7 @@ TEST(Placement, EqualsExhaustiveSearchWithTies) {
     expect_optimal(testing::random_problem(seed), seed);
 }
 
-/// The cut is a bound; the placement is the best in nearly all cases, and never better than the best.
+/// The cut is a lower bound; the placement is optimal in nearly all cases, and never better than the optimum.
 TEST(Placement, IsNearlyAlwaysTheBestWhereTheHostDoesNotComeByEverywhere) {
   RandomProblemOptions options;
   options.drivers = true;
@@ -338,7 +338,7 @@ TEST(Placement, SendsAValuePrintedNowAndThenInsideTheBranch) {
 
 TEST(Placement, TiesGoToTheOutermostRegionAndToTheHost) {
   Problem problem;
-  problem.regions = {{Problem::kNoParent, 1}, {0, 0.3}, {0, 0.7}};  // two arms of one branch
+  problem.regions = {{Problem::kNoParent, 1}, {0, 0.3}, {0, 0.7}};  // two branches of one conditional
   problem.nodes = {region_node(0, 0, 0, Problem::Pin::accelerator), region_node(1, 0, 0, Problem::Pin::host),
                    region_node(2, 0, 0, Problem::Pin::host), region_node(0, 4, 4)};
   problem.values = {{0, 0, 1, 1}};
@@ -363,7 +363,7 @@ TEST(Placement, ComputesACounterOnBothSidesInsteadOfMovingIt) {
   EXPECT_THAT(solved->transfers, IsEmpty());
 }
 
-/// Three operations that run as one kernel on the accelerator: by themselves each is cheaper on the host.
+/// Three operations that are fused on the accelerator: alone, each is cheaper on the host.
 Problem with_a_row() {
   Problem problem = with_loop();
   problem.nodes = {region_node(0, 0, 0, Problem::Pin::accelerator), region_node(0, 3, 4), region_node(0, 3, 4), region_node(0, 3, 4)};
@@ -385,7 +385,7 @@ TEST(Placement, NeighboursThatSaveStayTogether) {
   ASSERT_TRUE(part.ok());
   EXPECT_THAT(part->on_accelerator, ElementsAre(1, 1, 1, 0));
   EXPECT_DOUBLE_EQ(part->objective_seconds, 9);
-  problem.nodes[2].pin = Problem::Pin::host;  // and nothing if none has a neighbour
+  problem.nodes[2].pin = Problem::Pin::host;  // and nothing if no member has a neighbor
   const auto none = solve(problem);
   ASSERT_TRUE(none.ok());
   EXPECT_THAT(none->on_accelerator, ElementsAre(1, 0, 0, 0));

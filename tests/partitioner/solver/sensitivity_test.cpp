@@ -20,7 +20,7 @@ using Problem = PlacementProblem;
 using ::testing::HasSubstr;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-/// The problem with another link.
+/// The problem with another latency and bandwidth of the link.
 Problem with_link(Problem problem, const LinkLatency& latency, double bandwidth, double latency_factor) {
   const auto change = [&](double& seconds, double start) {
     start = std::min(start, seconds);
@@ -45,7 +45,7 @@ Problem with(const Problem& problem, const LinkLatency& latency, Varied varied, 
   return with_link(problem, latency, varied == Varied::bandwidth ? factor : 1, varied == Varied::latency ? factor : 1);
 }
 
-/// By how much the placement misses the optimum of another problem.
+/// The difference between the placement's cost and the optimum of another problem.
 double missing(const Problem& problem, const Placement& placement) {
   return testing::brute_force_cost(problem, placement.on_host, placement.on_accelerator) - testing::brute_force(problem).seconds;
 }
