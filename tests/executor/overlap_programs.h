@@ -60,7 +60,7 @@ inline Traced giving() {
   }));
 }
 
-/// Both at once, in a loop.
+/// Both directions at once, in a loop.
 inline Traced through(int trips) {
   return std::make_shared<const Graph>(trace("through", {{"x", kType}}, [trips](Tensor x) {
     const Tensor last = for_loop(trips, x, [](Tensor, Tensor carried) {

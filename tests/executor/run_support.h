@@ -102,7 +102,7 @@ inline Planned as_planned(const Plan& plan) {
 struct Outcome {
   Result<RunResult> result = Error{"not run", {}, ErrorKind::user};
   std::vector<std::string> lines;
-  double reduction_length = 1000;  ///< by which numbers that need not be exact may be off, as executor/check/compare.h has it
+  double reduction_length = 1000;  ///< the tolerance of inexact numbers, as in executor/check/compare.h
 };
 
 template <class Run>

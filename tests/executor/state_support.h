@@ -9,7 +9,7 @@
 
 namespace cleave::testing {
 
-/// A random program with states, as many as types and chance allow; maybe none.
+/// A random program with states, as many as types and chance allow; possibly none.
 struct StatefulProgram {
   std::shared_ptr<EffectLog> log = std::make_shared<EffectLog>();
   std::shared_ptr<const Graph> graph;
@@ -59,7 +59,7 @@ inline void expect_fed_by_hand(StatefulProgram& program, Executor& executor, int
       const Result<Array> value = executor.state(name);
       ASSERT_TRUE(value.ok()) << value.error().message;
       EXPECT_EQ(difference(*value, all[state.output].second, expected.reduction_length).value_or(""), "") << name;
-      by_hand.inputs.insert_or_assign(name, *value);  // roundings do not add up
+      by_hand.inputs.insert_or_assign(name, *value);  // so that rounding errors do not accumulate
       if (i % 3 != 2) by_itself.inputs.erase(name);
       if (i % 3 == 2) by_itself.inputs.insert_or_assign(name, *value);  // resets the state to its current value
     }

@@ -9,7 +9,7 @@ using namespace cleave;
 
 namespace {
 
-// A user's own words, which the planner and the executor use inside as well.
+// A user's types with names that the planner and the executor use internally.
 struct Step {};
 struct Program {};
 struct Block {};

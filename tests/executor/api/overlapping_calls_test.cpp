@@ -77,7 +77,7 @@ Array tenths() {
 class OverlappingCalls : public ::testing::TestWithParam<const char*> {};
 INSTANTIATE_TEST_SUITE_P(Devices, OverlappingCalls, ::testing::Values("none", "simulated"));
 
-/// The shortest of a few runs: the machine may be busy.
+/// The shortest time of a few runs, since the machine may be busy.
 double best_seconds(const Executable& program, double enough) {
   double best = 1e9;
   for (int i = 0; i < 5 && best > enough; ++i) {
@@ -89,7 +89,7 @@ double best_seconds(const Executable& program, double enough) {
   return best;
 }
 
-/// Predicted, and measured where nothing slows the machine down, with all the time that a busy one may take.
+/// Checks the predicted time, and the measured time with a tolerance for a busy machine.
 void expect_seconds(const Executable& program, double each_trip, double at_most) {
   const double predicted = program.plan().predicted_seconds;
   EXPECT_NEAR(predicted, each_trip * kTrips, 0.2 * each_trip * kTrips);
@@ -179,7 +179,7 @@ TEST_P(OverlappingCalls, AsynchronousOnesAreBegunOnTheRunsThread) {
     callers.enter();
     tenth(in, out);
     under_way.push_back(std::move(token));
-    if (under_way.size() < 6) return;  // only when all are under way is the first one over
+    if (under_way.size() < 6) return;  // the first call ends only when all six have begun
     for (const HostToken& each : under_way) each.done();
     under_way.clear();
   });
@@ -281,7 +281,7 @@ TEST_P(OverlappingCalls, TheFirstErrorInTheProgramIsTold) {
   EXPECT_TRUE(log.names.empty()) << "no effect behind what has failed";
 }
 
-/// The first fails late, the second at once, behind them nothing happens any more.
+/// The first call fails late, the second at once; nothing behind them is executed.
 TEST_P(OverlappingCalls, TheFirstErrorInTheProgramIsToldOfAsynchronousOnes) {
   Log log;
   std::vector<std::thread> threads;

@@ -44,7 +44,7 @@ std::map<std::string, Array> input(double x) {
   return {{"x", Array::scalar(static_cast<float>(x))}};
 }
 
-/// A host function that tells that it is called and comes back once it may.
+/// A host function that signals its call and returns once it is allowed to.
 struct Gate {
   std::shared_ptr<std::atomic<int>> called = std::make_shared<std::atomic<int>>(0);
   std::shared_ptr<std::atomic<bool>> opened = std::make_shared<std::atomic<bool>>(false);
@@ -146,7 +146,7 @@ TEST(Runs, WhatWaitsForItsTurnIsCancelledWithoutARun) {
 }
 
 TEST(Runs, ThatWaitForOtherRunsOfTheSameProgramDoNotBlockEachOther) {
-  // Each run submits the next one from inside and waits for it, although one at a time has a thread.
+  // Each run submits the next one from inside and waits for it, although only one run at a time can have a thread.
   const Executable* self = nullptr;
   const Graph graph = trace("nested", {{"x", "f32[]"}}, [&](Tensor x) {
     return named("y", host_call(

@@ -34,7 +34,7 @@ program:
 outputs: [w, y, counts]
 )";
 
-/// How one try ended: nothing where it succeeded. It takes no memory of its own.
+/// The outcome of one try: nothing if it succeeded. A try allocates no memory for its outcome.
 using Attempt = std::function<std::optional<ErrorKind>()>;
 
 std::optional<ErrorKind> kind_of(const Diagnostics& diagnostics) {

@@ -158,7 +158,7 @@ TEST(UserPrograms, UnsignedNumbersBeyondI64StayWhatTheyAre) {
   EXPECT_THAT(to_text(wrong.diagnostics), HasSubstr("18446744073709551614` does not fit in i64"));
 }
 
-/// `y` of the expression, on both sides.
+/// Checks `y` of the expression on both sides.
 void expect_value(const std::string& expression, const Array& x, const Array& y) {
   const std::string text = "cleave: 1\ninputs: {x: '" + to_string(x.type()) + "'}\nprogram:\n  - y: \"" + expression + "\"\noutputs: [y]\n";
   for (const auto& [device, placement] : {std::pair("none", Policy::host), {"simulated", Policy::accelerator}}) {

@@ -39,7 +39,7 @@ Array converted(const Array& array, DType dtype) {
   return call_op("astype", {array}, {{"dtype", dtype}});
 }
 
-/// The last two axes changed about.
+/// The array with its last two axes swapped.
 Array transposed(const Array& array) {
   std::vector<std::int64_t> axes(array.shape().size());
   for (std::size_t i = 0; i < axes.size(); ++i) axes[i] = static_cast<std::int64_t>(i);
@@ -64,7 +64,7 @@ class Cases {
   explicit Cases(std::uint64_t seed) : random_(seed) {}
 
   struct Case {
-    Array a, b, bias;  ///< logical, before any transposition
+    Array a, b, bias;  ///< logical operands, before any transposition
     MatmulPlan plan;
   };
 
@@ -333,7 +333,7 @@ class CudaMatmulChoice : public ::testing::Test {
   const Array a_{TensorType{f32, {4, 3}}}, b_{TensorType{f32, {3, 2}}};
   TemporaryFolder folder_;
 
-  /// Which algorithm a new process takes, and whether it tried others.
+  /// The algorithm that a new process uses, and whether it tried others.
   struct Taken {
     std::uint64_t algorithm = 0;
     bool tried = false;

@@ -21,9 +21,9 @@ namespace {
 constexpr cuda::Architecture kArchitectures[] = {{8, 0, 108}, {9, 0, 132}, {10, 0, 148}};
 
 constexpr std::int64_t kRegisters = 65536;  ///< registers of a multiprocessor
-constexpr int kRegistersTogether = 8;       ///< handed out to a thread
+constexpr int kRegistersTogether = 8;       ///< allocation granularity of registers per thread
 
-/// Nothing is spilled, and `blocks` of each kernel fit on a multiprocessor.
+/// Checks that nothing is spilled, and that `blocks` blocks of each kernel fit on a multiprocessor.
 void expect_room(const cuda::KernelSource& source, const std::vector<KernelUsage>& usage, std::int64_t blocks, const std::string& what) {
   std::set<std::string> entries;
   for (const cuda::KernelLaunch& launch : source.launches) entries.insert(launch.entry);
@@ -108,7 +108,7 @@ struct Large {
   const char* op;
   std::vector<TensorType> inputs;
   Attributes attributes = {};
-  std::int64_t blocks = 4;  ///< that are to run on a multiprocessor
+  std::int64_t blocks = 4;  ///< intended number of resident blocks on a multiprocessor
 };
 
 std::vector<Large> element_wise(const Shape& many) {
@@ -170,7 +170,7 @@ std::vector<Large> products(const Shape& many) {
   return all;
 }
 
-/// Nothing is spilled by kernels for `architecture`. How many there are.
+/// Checks that kernels for `architecture` spill nothing. Returns their number.
 std::size_t expect_no_spills(const cuda::CompilerApi& api, const std::vector<Large>& all, const cuda::Architecture& architecture) {
   const Result<UsageCompiler> compiler = UsageCompiler::open(api, architecture);
   if (!compiler) {
@@ -202,7 +202,7 @@ std::size_t expect_no_spills(const cuda::CompilerApi& api, const std::vector<Lar
   return all.size();
 }
 
-/// Kernels that hold much in registers to have much in flight: none goes to memory, and enough threads run beside each other.
+/// Kernels that keep much data in registers to have many loads in flight: nothing is spilled, and enough threads are resident.
 TEST(CudaNvrtc, KernelsOfLargeTensorsSpillNothing) {
   const Result<cuda::CompilerApi> api = cuda::CompilerApi::load();
   if (!api) GTEST_SKIP() << api.error().message;
@@ -217,7 +217,7 @@ TEST(CudaNvrtc, KernelsOfLargeTensorsSpillNothing) {
     expect_no_spills(*api, {{"random_normal", {}, {{"shape", many}}}}, other);
 }
 
-/// Work in front of a reduction takes registers too: sum(f(x) * y).
+/// Fused operations before a reduction need registers too: sum(f(x) * y).
 TEST(CudaNvrtc, ReductionsOfComputedElementsSpillNothing) {
   const Result<cuda::CompilerApi> api = cuda::CompilerApi::load();
   if (!api) GTEST_SKIP() << api.error().message;

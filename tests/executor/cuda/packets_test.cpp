@@ -19,7 +19,7 @@
 namespace cleave::testing {
 namespace {
 
-/// Pieces of so many bytes, one behind the other.
+/// Pieces of the given sizes, stored one after the other.
 std::vector<Piece> pieces_of(const std::vector<std::int64_t>& bytes) {
   std::vector<Piece> pieces;
   std::int64_t offset = 0;
@@ -120,7 +120,7 @@ TEST(CudaPackets, AreOneLaunchAndNoCopy) {
   for (const auto schedule : {FakeDriver::Schedule::eager, FakeDriver::Schedule::latest, FakeDriver::Schedule::random}) {
     for (const bool packed : {true, false}) {
       FakeDriver driver(schedule, 3);
-      driver.wait_for_no_words();  // else they go through mailboxes
+      driver.wait_for_no_words();  // otherwise the values are sent through mailboxes
       {
         const std::unique_ptr<Executor> executor = executor_for(packed ? together : apart, setup_of(driver));
         ASSERT_TRUE(executor);

@@ -22,7 +22,7 @@ std::vector<const void*> noted_sources, noted_targets;
 decltype(&cuMemcpyHtoDAsync) driver_to_device;
 decltype(&cuMemcpyDtoHAsync) driver_to_host;
 
-/// The fake's table, with copies noted.
+/// The fake driver's function table, with copies recorded.
 cuda::Api noting_api() {
   cuda::Api api = FakeDriver::api();
   driver_to_device = api.driver.cuMemcpyHtoDAsync;
@@ -72,7 +72,7 @@ Array locked(std::initializer_list<float> values) {
   return *array;
 }
 
-/// kSize times the same number.
+/// An array of kSize equal numbers.
 Array many(float value) {
   Array array({DType::f32, {kSize}});
   std::fill_n(array.mutable_data<float>(), kSize, value);

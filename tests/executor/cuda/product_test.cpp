@@ -126,7 +126,7 @@ TEST(CudaProduct, ReadsTransposesAsTheyLie) {
   }
 }
 
-/// relu(x' y + bias) in one go, and a batch of plain products.
+/// relu(x' y + bias) in one kernel, and a batch of plain products.
 struct Floating {
   std::vector<Array> inputs;
   Array should;

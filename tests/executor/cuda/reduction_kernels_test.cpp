@@ -51,7 +51,7 @@ TEST(CudaReductions, ReduceShapesOfAllKinds) {
   }
 }
 
-/// Bytes of the rows from `begin` to `end`, as an array of their type.
+/// A copy of the rows from `begin` to `end`, as an array of their type.
 Array rows_from(const Array& array, const TensorType& type, std::int64_t begin, std::int64_t rows) {
   Array some(type);
   const std::int64_t row = array.type().bytes() / rows;
@@ -167,7 +167,7 @@ TEST(CudaReductions, TakeColumnsOfAllWidths) {
   }
 }
 
-/// Rows of which some elements decide: all equal, ends of the type, equal ones far apart, numbers that are none.
+/// Rows whose result depends on a few elements: all equal, ends of the type, equal ones far apart, NaN.
 Array hard_rows(std::int64_t length) {
   Array x(TensorType{DType::f32, {8, length}});
   const auto at = [&](std::int64_t row, std::int64_t i) -> float& { return x.mutable_data<float>()[row * length + i]; };
@@ -230,10 +230,10 @@ void check_product(const char* op, const Shape& x, const Shape& y, std::int64_t 
 TEST(CudaReductions, TakeElementWiseWorkInFront) {
   CLEAVE_NEEDS_EMULATOR;
   for (const DType dtype : {DType::f32, DType::f16}) {
-    check_product("sum", {6, 257}, {6, 257}, 1, dtype);        // both begin inside of packs, alike
-    check_product("argmax", {6, 257}, {257}, 1, dtype);        // one of them does
+    check_product("sum", {6, 257}, {6, 257}, 1, dtype);        // both begin inside vectorized accesses, at the same offset
+    check_product("argmax", {6, 257}, {257}, 1, dtype);        // one of them begins inside a vectorized access
     check_product("sum", {6, 257}, {6, 1}, 1, dtype);          // one is constant along the row
-    check_product("max", {6, 256}, {256}, 1, dtype);           // whole packs
+    check_product("max", {6, 256}, {256}, 1, dtype);           // vectorized accesses alone
     check_product("sum", {2, 3, 129}, {2, 1, 129}, 2, dtype);  // neither has the full shape
     check_product("sum", {65, 40}, {40}, 0, dtype);            // columns
     check_product("argmin", {65, 40}, {65, 1}, 0, dtype);

@@ -22,7 +22,7 @@ using ::testing::IsEmpty;
 
 struct RotationSeen {
   Outcome outcome;
-  std::int64_t copies = 0, of_graphs = 0;  ///< inside of the device: by themselves; nodes of all graphs
+  std::int64_t copies = 0, of_graphs = 0;  ///< copies within the device: single ones; nodes of all graphs
 };
 
 RotationSeen run_rotating_on_fake(const Planned& planned, const RunOptions& options, std::uint64_t variant) {

@@ -36,7 +36,7 @@ class CudaTexts : public ::testing::Test {
     return Executor::create(planned.program, planned.costs, options);
   }
 
-  /// Takes note of the kernels of `planned`: compiled together, they are ready sooner than one by one.
+  /// Registers the kernels of `planned`: compiling them together is faster than one by one.
   void prepare(const Planned& planned) {
     FakeDriver driver(Schedule::eager);
     const auto executor = open(driver, planned);

@@ -43,14 +43,14 @@ ExecutorSetup timeline_setup(FakeDriver& driver, const Variant& variant = {}) {
   options.stream_mode = variant.stream_mode;
   ExecutorSetup setup{{}, cuda::back_end(), 0};
   setup.back_end.open = driver.opener(options);
-  setup.fuse = false;  // the two fuse differently
+  setup.fuse = false;  // the two devices fuse differently
   setup.part_bytes = variant.part_bytes;
   setup.channel_capacity = variant.capacity;
   setup.watchdog_seconds = 200;
   return setup;
 }
 
-/// w = 2 f(w + 1) so many times: the sum and the product on the accelerator, f on the host.
+/// `trips` iterations of w = 2 f(w + 1): the sum and the product on the accelerator, f on the host.
 std::shared_ptr<const Graph> timed_loop(int trips, std::function<Status(std::span<const float>, std::span<float>)> f, const char* type) {
   return std::make_shared<const Graph>(trace("loop", {{"w", type}}, [&](Tensor w) {
     w = for_loop(trips, w, [&](Tensor, Tensor carried) {
@@ -63,7 +63,7 @@ Status halve_with_status(std::span<const float> in, std::span<float> out) {
   for (std::size_t i = 0; i < in.size(); ++i) out[i] = in[i] / 2;
   return {};
 }
-/// Several operations between meetings with the host.
+/// Several operations between synchronizations with the host.
 std::shared_ptr<const Graph> chain(int trips) {
   return std::make_shared<const Graph>(trace("chain", {{"x", "f32[8, 8]"}}, [&](Tensor x) {
     return named("y", for_loop(trips, x, [](Tensor, Tensor carried) { return tanh(matmul(carried, carried) * 0.25F) + sin(carried); }));
@@ -319,7 +319,7 @@ TEST(CudaTimeline, GivesUpOnADeviceThatStandsStill) {
   }
 }
 
-/// The driver's numbers are floats of milliseconds: after an hour, a quarter of one from the next.
+/// The driver reports times as floats in milliseconds: after an hour, neighboring floats differ by a quarter of a millisecond.
 TEST(CudaSpans, AreAsExactAfterHours) {
   FakeDriver driver(Schedule::eager);
   const Result<std::shared_ptr<cuda::Context>> context = cuda::Context::open(FakeDriver::api().driver, 0);

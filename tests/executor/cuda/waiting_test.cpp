@@ -16,8 +16,8 @@ using cuda::Lookout;
 using std::chrono::microseconds;
 using ::testing::HasSubstr;
 
-/// How many microseconds of looking, one look each, a wait has with that many cores and others; `taken(look)`: from others' use of its
-/// core.
+/// The number of polls, one per microsecond, in a wait with this many cores and other threads; `taken(look)`: time that other threads take
+/// from its core.
 int looks(
     int cores, int others, const std::function<std::int64_t(int)>& taken = [](int) { return 0; }) {
   int seen = 0;
@@ -28,7 +28,7 @@ int looks(
   });
   int count = 0;
   while (lookout.goes_on()) ++count;
-  EXPECT_FALSE(lookout.goes_on());  // for good
+  EXPECT_FALSE(lookout.goes_on());  // for the rest of the wait
   return count;
 }
 

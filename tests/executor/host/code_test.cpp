@@ -156,7 +156,7 @@ bool equal_bits(const std::byte* a, const std::byte* b, DType dtype) {
 constexpr std::size_t kGuard = 256;  ///< guard bytes around a value, which must not be touched
 constexpr std::byte kUntouched{0xA5};
 
-/// A value at an odd address.
+/// A value at a misaligned address.
 struct Place {
   std::vector<std::byte> memory;
   std::byte* data = nullptr;
@@ -303,7 +303,7 @@ INSTANTIATE_TEST_SUITE_P(Instructions, CodeOf, ::testing::Values(Instructions::a
                          [](const auto& test) { return test.param == Instructions::avx2 ? "Avx2" : "Avx512"; });
 
 #if defined(__linux__) && defined(__x86_64__)
-/// In a process of its own, which may no longer make memory executable.
+/// Runs in a separate process, which may no longer make memory executable.
 int make_without_permission() {
   Generator generator(1);
   const Group group = generator.next();

@@ -70,10 +70,10 @@ std::vector<OpSample> layers() {
           convolution({2, 5, 9, width}, {5, 1, 5, 5}, {{"pads", Integers{2}}, {"strides", Integers{stride}}, {"group", std::int64_t{5}}}));
     }
   }
-  all.push_back(convolution({1, 600, 7, 7}, {33, 600, 1, 1}, {}));  // some of the inner axis at a time
+  all.push_back(convolution({1, 600, 7, 7}, {33, 600, 1, 1}, {}));  // blocked along the inner axis
   all.push_back(convolution({2, 90, 7, 7}, {33, 90, 3, 3}, {{"pads", Integers{1}}}));
-  // Columns that each thread packs for itself: with a rest of few and of many, of several images, and more of the inner axis than at a
-  // time.
+  // Columns that each thread packs for itself: with a small and a large remainder, for several images, and with an inner axis that needs
+  // several blocks.
   all.push_back(convolution({1, 24, 31, 33}, {105, 24, 3, 3}, {{"pads", Integers{1}}, {"dilations", Integers{2}}}));
   all.push_back(convolution({1, 36, 35, 35}, {24, 36, 1, 1}, {}));
   all.push_back(convolution({4, 7, 63, 17}, {20, 7, 5, 5}, {{"pads", Integers{2}}, {"strides", Integers{2}}}));
@@ -81,7 +81,8 @@ std::vector<OpSample> layers() {
   return all;
 }
 
-/// Calls large enough to be cut in every way, beside the samples: planes of several images, strips, groups that are pieces of their own.
+/// Calls that are large enough for every way of splitting, besides the samples: planes of several images, strips, groups that are separate
+/// pieces.
 std::vector<OpSample> calls() {
   using Integers = std::vector<std::int64_t>;
   std::vector<OpSample> all;

@@ -172,7 +172,7 @@ TEST(Compare, FindsTheFirstDifference) {
   EXPECT_TRUE(difference(Array::scalar(nan), Array::scalar(1.0F)));
   EXPECT_TRUE(difference(Array::scalar(inf), Array::scalar(1e30F)));
   EXPECT_TRUE(difference(Array::scalar(inf), Array::scalar(-inf)));
-  // A sum of ten thousand may be off by more than a single number.
+  // A sum of ten thousand numbers may have a larger error than a single number.
   EXPECT_TRUE(difference(Array::scalar(0.00005F), Array::scalar(0.0F)));
   EXPECT_FALSE(difference(Array::scalar(0.00005F), Array::scalar(0.0F), 10000));
 }

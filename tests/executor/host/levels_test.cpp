@@ -45,7 +45,7 @@ struct Steps {
   std::int64_t step[3];
 };
 
-/// Elements of `from` as a loop reads them.
+/// The elements of `from` in the order in which a loop reads them.
 Array read(const Array& from, std::int64_t offset, std::int64_t step, std::int64_t count) {
   Array array({from.dtype(), {count}});
   const auto size = static_cast<std::size_t>(size_of(from.dtype()));
@@ -256,7 +256,7 @@ void expect_divisions_to_the_bit(std::mt19937_64& random) {
     b.push_back(y);
   };
   for (const T x : values) {
-    for (const T y : values) {  // in a vector of its own among harmless ones, so that it is the vectors' work where it can be
+    for (const T y : values) {  // in a separate vector among ordinary numbers, so that the vectorized path computes it where it can
       add(x, y);
       for (int k = 0; k < 15; ++k) add(T(9), T(2));
     }

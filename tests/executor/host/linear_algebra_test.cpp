@@ -124,7 +124,7 @@ TEST(LinearAlgebra, WithoutALibraryTheErrorSaysWhatToInstall) {
   EXPECT_THAT(opened.error().message, ::testing::HasSubstr("install the package libopenblas0-pthread or liblapack3"));
 }
 
-/// The largest |a b - c|, of matrices.
+/// The largest element of |a b - c|, for matrices.
 double off(const Array& a, const Array& b, const Array& c) {
   const std::int64_t n = a.shape()[0], k = a.shape()[1], m = b.shape()[1];
   double worst = 0;

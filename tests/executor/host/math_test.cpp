@@ -35,7 +35,7 @@ constexpr std::uint64_t kStride = 6101;
 
 class Math : public ::testing::TestWithParam<MathFunction> {};
 
-/// Around where functions change the way they compute, on both sides of zero.
+/// Adds numbers around the points where a function changes its method, on both sides of zero.
 void take_around(bench::UlpSweep& sweep, float point, std::int64_t reach) {
   for (std::int64_t near = -reach; near <= reach; ++near) {
     const auto bits = static_cast<std::uint32_t>(std::bit_cast<std::uint32_t>(point) + near);

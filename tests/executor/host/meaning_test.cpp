@@ -81,7 +81,7 @@ TEST(Meaning, AResultOnTopOfItsOperandIsAsAnywhere) {
   EXPECT_EQ(place, (std::vector<float>{-1, -2, -3, -4}));
 }
 
-/// Which callables see an Array of their results that they could keep.
+/// Which callables receive an Array of their results, which they could keep.
 TEST(Meaning, FunctionsOfSpansFillInPlaceAndOthersDoNot) {
   const auto in_place = [](auto f) { return detail::host_callable(f).fills_in_place; };
   EXPECT_TRUE(in_place([](std::span<const float>, std::span<float>) {}));

@@ -22,7 +22,7 @@ std::uint64_t mix(std::uint64_t z) {
   return z ^ (z >> 29);
 }
 
-/// `variety` 0: any bits; else as many different numbers, and special ones among those of floating types.
+/// `variety` 0: arbitrary bits; else the number of distinct numbers, with special ones among those of floating types.
 Array elements_of(DType dtype, Shape shape, std::uint64_t variety, std::uint64_t seed) {
   Array array(TensorType{dtype, std::move(shape)});
   dispatch(dtype, [&](auto zero) {
@@ -101,7 +101,7 @@ int expect_as_meant(const char* name, std::vector<Array> inputs, Attributes attr
   return static_cast<int>(expected.size());
 }
 
-/// Every length where something begins or ends, and some that are split among threads.
+/// Every length at which a block or vector begins or ends, and some that are split among threads.
 std::vector<std::int64_t> lengths() {
   std::vector<std::int64_t> all;
   for (std::int64_t n = 0; n <= 66; ++n) all.push_back(n);

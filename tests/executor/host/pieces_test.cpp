@@ -20,7 +20,7 @@ Array drawn(const TensorType& type, unsigned seed) {
   return array;
 }
 
-/// Runs it both ways; how many ranges of pieces there were. None: its calls are not cut.
+/// Runs the call both ways; returns the number of ranges of pieces, or 0 if its calls are not split.
 int check_op_pieces(const char* name, const std::vector<TensorType>& operands, Attributes attributes = {}) {
   SCOPED_TRACE(std::string(name) + " of " + to_string(operands[0]));
   const OpDef& op = *find_op(name);

@@ -24,7 +24,7 @@ struct RowGroup {
   std::vector<Array> inputs, made;
 };
 
-/// Whether a step moves the elements of an operand from outside, by way of other such steps or not.
+/// Whether a step moves elements of an outside operand, directly or through other such steps.
 bool moves_input(const KernelRequest& request, std::size_t s) {
   const FusedStep& step = request.steps[s];
   if (step.op->cost_class != CostClass::movement) return false;
@@ -57,7 +57,7 @@ class RowGroupGenerator {
  private:
   std::size_t pick(std::size_t count) { return std::uniform_int_distribution<std::size_t>(0, count - 1)(random_); }
 
-  /// One of the full shape, or one that broadcasts to it.
+  /// Adds an input of the full shape, or one that broadcasts to it.
   void add_input(bool full) {
     Shape shape = shape_;
     if (!full) {
@@ -79,7 +79,7 @@ class RowGroupGenerator {
     values_.push_back(std::move(array));
   }
 
-  /// Runs it alone, and it is the next step.
+  /// Runs the step alone, and appends it to the group.
   void append(FusedStep step, std::vector<Array> operands) {
     Array made(step.type);
     std::vector<TensorView> views;
@@ -93,7 +93,7 @@ class RowGroupGenerator {
     values_.push_back(std::move(made));
   }
 
-  /// A step on an input of its own, from which it makes one of the full shape or one that broadcasts to it. All inputs come first.
+  /// Adds a step that moves a separate input to the full shape or to one that broadcasts to it. All inputs come first.
   void add_moved() {
     Shape to = shape_, from;
     if (pick(3) == 0)
@@ -248,7 +248,7 @@ std::vector<Array> run_row_group(const RowGroup& group, Workers& workers, bool o
   return results;
 }
 
-/// The same, piece by piece; how many ranges of pieces.
+/// Does the same check piece by piece; returns the number of ranges of pieces.
 int check_row_pieces(const RowGroup& group, bool on_top, unsigned seed) {
   std::vector<int> places = places_on_top(group.request);
   if (!on_top) std::fill(places.begin(), places.end(), -1);
@@ -258,7 +258,7 @@ int check_row_pieces(const RowGroup& group, bool on_top, unsigned seed) {
   return expect_equal_in_pieces(*kernel, group.request, group.inputs, expected, places, *Workers::of(3), seed);
 }
 
-/// Steps `first` to `last` alone, of which all results are written but for those that only move inputs.
+/// Steps `first` to `last` alone, with all their results written except those of steps that only move inputs.
 RowGroup part_of(const RowGroup& group, std::size_t first, std::size_t last) {
   const std::size_t inputs = group.inputs.size();
   RowGroup part;
@@ -337,7 +337,7 @@ void check_row_group(unsigned seed, const Shape& shape, std::size_t row_axes, Me
   for (const bool on_top : {false, true}) met.ranges += check_row_pieces(group, on_top, seed) - 1;
   for (std::size_t first = 0; first + 1 < steps; ++first) {
     for (std::size_t last = first + 1; last < steps; ++last) {
-      if (moves_input(group.request, last)) continue;  // it waits for a reader
+      if (moves_input(group.request, last)) continue;  // it is deferred to a reader
       const RowGroup part = part_of(group, first, last);
       ASSERT_TRUE(host_fuses(part.request)) << "steps " << first << " to " << last << " of " << to_text(group.request);
       if ((first + last + seed) % 5 == 0) expect_equal(run_row_group(part, Workers::none(), seed % 2 == 0), part, "a part");

@@ -118,7 +118,7 @@ class Calls {
   }
 
   void add_chosen() {
-    // Indices are drawn like other operands: only u8 stays inside of a table of 256 rows.
+    // Indices are drawn like other operands: only u8 stays within a table of 256 rows.
     if (dtype_ == DType::u8) add({{256}, {n_}});
     if (dtype_ == DType::u8) add({{2, 256, 3}, {n_}}, {{"axis", std::int64_t{1}}});
     add({{n_}}, {{"depth", std::int64_t{9}}});
@@ -248,7 +248,7 @@ void check(const Call& call, std::set<std::string>& twins) {
   }
 }
 
-/// Each op with a kernel or a twin, a test of its own.
+/// One test for each op with a kernel or a twin.
 class Sweep : public ::testing::TestWithParam<const OpDef*> {};
 
 const std::set<std::string> kWithTwin = {"sum",     "prod",         "mean",           "any",    "all",   "max",       "min",  "argmax",
@@ -298,7 +298,7 @@ TEST_P(Sweep, KernelsAgreeWithMeaningsAtEveryLength) {
   std::size_t calls = 0, lengths = 0;
   for (const DType dtype : kAllTypes) {
     lengths = 0;
-    // Under a sanitizer, which takes minutes, each fifth of the longer ones.
+    // With a sanitizer, only every fifth of the longer lengths is tested, since all would take minutes.
     for (std::int64_t n = 0; n <= kLongest && !HasFailure(); n += kSanitized && n >= 40 ? 5 : 1) {
       ++lengths;
       for (const Call& call : Calls(op, dtype, n).all) {

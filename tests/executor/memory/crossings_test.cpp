@@ -31,12 +31,12 @@ std::shared_ptr<const Graph> counted_program(F&& body) {
   return graph;
 }
 
-/// The host makes a value in a second.
+/// A value that the host computes in a second.
 Tensor made() {
   return host_call("make", {"f32[4, 4]"}, {.seconds = 1.0}, [](std::span<float> out) { std::fill(out.begin(), out.end(), 0.25F); });
 }
 
-/// The host looks at a value for a second.
+/// The host reads a value, which takes a second.
 void show(const Tensor& value) {
   host_call(
       "show", {}, {.seconds = 1.0}, [](std::span<const float>) {}, value);
@@ -57,7 +57,7 @@ std::size_t doubled(const MemoryPlan& plan) {
   return found;
 }
 
-/// Under each schedule of the simulated accelerator, with rings of one and of two, checked and not.
+/// Runs under each schedule of the simulated accelerator, with channel capacities one and two, with and without checks.
 void expect_reference_in_each_schedule(const std::shared_ptr<const Graph>& graph, Where where = Where::accelerator,
                                        std::uint64_t seed = 0) {
   RunOptions options;
@@ -133,8 +133,7 @@ TEST(Crossings, WhatIsSentInEachTripHasTwoPlaces) {
   for (const int trips : {2, 5, kAsTold}) {
     const auto graph = sending(trips);
     EXPECT_EQ(doubled(plan_twice_from(graph)), 1U);
-    EXPECT_LE(plan_twice_from(graph).arena_bytes,
-              plan_twice_from(graph, 0).arena_bytes + 2 * kPlace);  // the first one is held for longer, too
+    EXPECT_LE(plan_twice_from(graph).arena_bytes, plan_twice_from(graph, 0).arena_bytes + 2 * kPlace);  // the first one is live longer, too
     for (std::uint64_t seed = 0; seed < 4; ++seed) expect_reference_in_each_schedule(graph, Where::accelerator, seed);
   }
 }

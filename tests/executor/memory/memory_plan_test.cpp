@@ -208,7 +208,7 @@ std::shared_ptr<const Graph> renaming(const char* op, const Attributes& attribut
   return std::make_shared<const Graph>(tracer.finish());
 }
 
-/// How many kernels a run launches on the accelerator: one more than that never fails.
+/// The number of kernels that a run launches on the accelerator: injecting a fault into a later one has no effect.
 std::int64_t kernels_of(const std::shared_ptr<const Graph>& graph) {
   const Planned planned = plan_for(graph, Where::accelerator);
   RunOptions options;

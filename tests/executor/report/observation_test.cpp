@@ -27,7 +27,7 @@ NodeId exp_of(const Graph& graph) {
   return {};
 }
 
-/// The only time that was observed, and its samples.
+/// The only observed time, and its samples.
 std::pair<double, SampleSummary> summed_up(const runtime::Observation& observation, const Graph& graph) {
   const Profile profile = observation.profile(graph);
   EXPECT_EQ(profile.host_seconds.size(), 1U);
@@ -66,7 +66,7 @@ TEST(Observation, OfManySamplesSomeAreKeptAndAllAreCounted) {
   EXPECT_NEAR(samples.spread, kMany / 4, kMany / 20);
 }
 
-/// Computes for so long by the thread's own clock.
+/// Computes for the given time of the thread's own clock.
 void compute(double processor_seconds) {
   const auto seconds = [] {
     timespec time{};

@@ -80,7 +80,7 @@ TEST(Timeline, OfTheModelsTakesAsLongAsPredicted) {
   }
 }
 
-/// How much longer a program takes on the virtual clock than predicted; nothing where it cannot be planned or fails.
+/// The virtual time of a program minus its prediction; nothing if it cannot be planned or fails.
 std::optional<double> overtime(std::uint64_t seed, const RandomGraphOptions& random, Policy policy, const Profile& profile = {}) {
   PlanOptions options;
   options.costs = simulated_costs();
@@ -116,7 +116,7 @@ TEST(Timeline, OfStraightProgramsTakesAsLongAsPredicted) {
 TEST(Timeline, OfProgramsWithKnownTripsTakesAboutAsLongAsPredicted) {
   std::vector<double> ratios;
   for (std::uint64_t seed = 0; seed < draws(300U); ++seed) {
-    const Graph graph = run_passes(random_graph(seed), {});  // a profile goes by the program as it runs
+    const Graph graph = run_passes(random_graph(seed), {});  // a profile belongs to the program after the passes
     RunOptions once;
     once.inputs = random_inputs(graph, seed);
     once.print = [](std::string_view) {};
@@ -177,7 +177,7 @@ TEST(Timeline, IsToldWhileItHappens) {
     return lines;
   };
   EXPECT_EQ(all(told), all(result->timeline.events));
-  // The last run alone is kept in the file, and nothing at all of one that is not finished.
+  // The file has only the last run, and nothing at all of an unfinished one.
   const test::TemporaryFolder folder;
   for (int run = 0; run < 2; ++run) {
     Result<ChromeTrace> trace = ChromeTrace::create(folder.path("trace.json"), *graph);
@@ -316,9 +316,9 @@ TEST(ProfileReport, CountsWhatIsHiddenBehindWorkOnce) {
   const NodeId node(0);
   Timeline timeline;
   timeline.events = {
-      {What::transfer, kAccelerator, node, 0, 4}, {What::transfer, kAccelerator, node, 3, 6},  // 6 s with something on its way
-      {What::compute, kAccelerator, node, 1, 2},  {What::compute, kHost, node, 1.5, 3},        // 2 s of work beside it
-      {What::wait, kAccelerator, node, 4, 6},     {What::compute, kHost, node, 5, 9}};         // and one more
+      {What::transfer, kAccelerator, node, 0, 4}, {What::transfer, kAccelerator, node, 3, 6},  // 6 s with a transfer in flight
+      {What::compute, kAccelerator, node, 1, 2},  {What::compute, kHost, node, 1.5, 3},        // 2 s of work during these
+      {What::wait, kAccelerator, node, 4, 6},     {What::compute, kHost, node, 5, 9}};         // and one more second
   Tracer tracer("empty");
   tracer.output("y", tracer.input("x", {DType::f32, {}}, {}, {}), {});
   Program program;

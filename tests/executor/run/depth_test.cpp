@@ -50,7 +50,7 @@ PlanOptions timed() {
   return options;
 }
 
-/// How long the accelerator waits, and the run takes, on the virtual clock.
+/// The waiting time of the accelerator and the time of the run, on the virtual clock.
 struct Timed {
   double waited = 0, seconds = 0;
   Outcome outcome;
@@ -67,7 +67,7 @@ Timed run_timed(const Planned& planned, const RunOptions& options, int capacity)
   EXPECT_TRUE(timed.outcome.result.ok());
   if (!timed.outcome.result.ok()) return timed;
   timed.seconds = timed.outcome.result->simulated_seconds;
-  double busy_until = 0;  // the accelerator has nothing to do between two of its kernels
+  double busy_until = 0;  // the accelerator is idle between two of its kernels
   for (const TimelineEvent& event : timed.outcome.result->timeline.events) {
     if (event.device == kHost || event.what != TimelineEvent::What::compute) continue;
     if (busy_until > 0) timed.waited += std::max(0.0, event.start_seconds - busy_until);

@@ -48,7 +48,7 @@ TEST(DeviceLoops, RandomLoopsEqualTheReference) {
   }
 }
 
-/// The device's own decisions are observed as the host's are.
+/// Decisions of the device are observed like the host's.
 TEST(DeviceLoops, TripsAreObserved) {
   const auto graph = std::make_shared<const Graph>(trace("halving", {{"x", "f32[64, 64]"}}, [](Tensor x) {
     return while_loop([](Tensor, Tensor left) { return left > 1.0F; }, std::tuple(x, sum(x * 0.0F) + 32.0F),
@@ -87,7 +87,7 @@ TEST(DeviceLoops, TheClockCountsWhatATripTakes) {
     EXPECT_NEAR(result->simulated_seconds, predict(*planned.program, planned.transfers, costed).seconds, 1.001 * trip_seconds + 1e-9);
     return result->simulated_seconds;
   };
-  EXPECT_NEAR(seconds(3e-6) - seconds(0), 100 * 3e-6, 1.001 * 3e-6);  // the first is decided while `x` is on its way
+  EXPECT_NEAR(seconds(3e-6) - seconds(0), 100 * 3e-6, 1.001 * 3e-6);  // the first decision overlaps with the transfer of `x`
 }
 
 }  // namespace

@@ -170,7 +170,7 @@ TEST(Failures, TransfersAreCountedByValuesInPacketsAndPartsToo) {
     EXPECT_FALSE(corrupt.result.ok()) << n;
   }
   for (const char* fault : {"transfer:", "corrupt:"}) EXPECT_TRUE(outcome(fault + std::to_string(values + 1)).result.ok()) << fault;
-  for (const char* fault : {"stall:", "lost:"}) {  // three kernels beside
+  for (const char* fault : {"stall:", "lost:"}) {  // three kernels run besides
     EXPECT_FALSE(outcome(fault + std::to_string(values + 3)).result.ok()) << fault;
     EXPECT_TRUE(outcome(fault + std::to_string(values + 4)).result.ok()) << fault;
   }

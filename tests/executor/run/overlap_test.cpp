@@ -136,7 +136,7 @@ TEST(Overlap, IsVerifiedAsAWholeAndToldToWhoListens) {
   }
 }
 
-/// With every copy and every kernel of the host taking a second, and nothing else any time.
+/// A plan in which every copy and every host kernel takes a second, and nothing else takes time.
 Planned slowed(const Traced& graph) {
   CostModel model = simulated_costs();
   model.host_fuses = host_fuses;
@@ -167,10 +167,12 @@ TEST(Overlap, HidesCopiesBehindWorkOnTheVirtualClock) {
   EXPECT_DOUBLE_EQ(seconds(back, kWhole), 3);
   EXPECT_GE(seconds(back, kBytes / 8), 2 + 1.0 / 8);
   EXPECT_LE(seconds(back, kBytes / 8), 2 + 2.0 / 8);
-  // A constant, the work, there, and the sum back: the value's last part is left when the work is done.
+  // Whole transfers: a constant, the work, the transfer of the value, and the sum back. In chunks, the last chunk is left when the work is
+  // done.
   EXPECT_DOUBLE_EQ(seconds(out, kWhole), 4);
   EXPECT_DOUBLE_EQ(seconds(out, kBytes / 8), 3 + 1.0 / 8);
-  // There, back, the work, there, and back: the work and the copies beside it as one.
+  // Whole transfers: to the accelerator, back, the work, to the accelerator, and back. In chunks, the work overlaps with the copies around
+  // it.
   EXPECT_DOUBLE_EQ(seconds(through(1), kWhole), 5);
   EXPECT_GE(seconds(through(1), kBytes / 8), 3 + 2.0 / 8);
   EXPECT_LE(seconds(through(1), kBytes / 8), 3 + 3.0 / 8);

@@ -74,7 +74,7 @@ double cost_with(const PlacementProblem& tied, const std::vector<GraphState>& st
   return solve(problem)->objective_seconds;
 }
 
-/// Whether the program reads the next value too, or gives it back: then a transfer may take it to the other side in any case.
+/// Whether the program also reads the next value or returns it: then a transfer may move it to the other side in any case.
 bool used_besides(const Graph& graph, const GraphState& state) {
   const auto reads = [&](const Node& node) { return std::find(node.inputs.begin(), node.inputs.end(), state.next) != node.inputs.end(); };
   const auto decides = [&](const Region& region) { return region.predicate == state.next; };

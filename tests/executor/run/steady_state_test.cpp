@@ -53,7 +53,7 @@ Executable compiled(const Graph& graph, const CompileOptions& options) {
   return *program;
 }
 
-/// Products, chains, reductions and movement, over and over.
+/// A loop of products, chains, reductions and movement.
 Graph loop(int trips) {
   return trace("loop", {{"x", "f32[16, 16]"}, {"b", "f32[16]"}}, [trips](Tensor x, Tensor b) {
     Tensor last = for_loop(trips, x, [&](Tensor, Tensor s) {
