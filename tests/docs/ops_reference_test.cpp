@@ -234,8 +234,7 @@ TEST(OpsReference, IsUpToDate) {
   std::vector<BackEnd> devices;
   for (BackEnd& each : back_ends()) {
 #ifdef CLEAVE_HAS_CUDA
-    if (each.name == "cuda")
-      each = cuda::back_end(FakeDriver::libraries());  // as if every library were installed, whatever this machine has
+    if (each.name == "cuda") each = cuda::back_end(FakeDriver::libraries());  // as if every library were installed here
 #endif
     if (each.open) devices.insert(devices.begin(), std::move(each));  // the simulated device comes first, since it is always available
   }

@@ -18,7 +18,7 @@ bool covers(const Problem& problem, int above, int below) {
   return below == above;
 }
 
-/// The cheapest set of regions, tried one by one, that serves every region of `needed`; of those where the host comes by.
+/// The cost of the cheapest set of regions that serves every region of `needed`, by trying all sets of regions that the host executes.
 double cheapest_regions(const Problem& problem, int top, double seconds, const std::vector<int>& needed,
                         const std::vector<std::uint8_t>& on_host) {
   if (needed.empty()) return 0;

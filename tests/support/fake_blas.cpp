@@ -22,7 +22,7 @@ namespace {
 
 /// The fake's content of cublasLtMatmulAlgo_t.
 struct Algorithm {
-  std::uint64_t mark = 0;  ///< that it is one of ours
+  std::uint64_t mark = 0;  ///< marks the algorithm as the fake's
   std::uint64_t index = 0, workspace = 0;
   std::uint64_t product = 0;  ///< a hash of the product that it was made for
   std::uint32_t alignment[4] = {};
@@ -31,7 +31,7 @@ struct Algorithm {
 static_assert(sizeof(Algorithm) == sizeof(cublasLtMatmulAlgo_t));
 constexpr std::uint64_t kMark = 0xB1A5'A160;
 
-/// The algorithms of the fake. The library's order is by its own reckoning, which errs.
+/// The fake's algorithms. Their order follows the library's own estimate, which is wrong.
 struct Known {
   double seconds = 0;
   std::uint64_t workspace = 0;
@@ -76,7 +76,7 @@ void store(int type, std::byte* to, double value) {
   std::memcpy(to, from, width(type));
 }
 
-/// An operand as the tensor cores take it.
+/// An operand as the tensor cores round it.
 double rounded(cublasComputeType_t compute, double value) {
   if (compute == CUBLAS_COMPUTE_32F_FAST_16BF) return static_cast<float>(BFloat16(static_cast<float>(value)));
   if (compute != CUBLAS_COMPUTE_32F_FAST_TF32) return value;
@@ -263,7 +263,7 @@ struct FakeBlas {
     });
   }
 
-  /// A product and its matrices as the library looks at them, or why it does not.
+  /// A product and its matrices as the library sees them, or the reason why it rejects them.
   struct Seen {
     FakeMatmul product;
     FakeMatrix shapes[3];
@@ -305,7 +305,7 @@ struct FakeBlas {
     });
   }
 
-  /// Whether an algorithm is one that we gave out for this product.
+  /// Whether the fake offered this algorithm for this product.
   static bool fits(const Algorithm& algorithm, const Seen& seen) {
     return algorithm.mark == kMark && algorithm.index < std::size(kAlgorithms) && algorithm.product == hash(seen.product, seen.shapes) &&
            algorithm.workspace == kAlgorithms[algorithm.index].workspace;

@@ -33,7 +33,7 @@ Library* made() {
   all->driver.allow_pageable();
   all->driver.set_memory(std::size_t{128} << 20);
   teach_probe(all->driver, [all](const std::vector<std::uint64_t>& values) {
-    all->driver.keep_page_locked();  // the thread may look once more when the probe has given it back
+    all->driver.keep_page_locked();  // the thread may read once more after the probe has freed it
     std::thread([values] { answer_probe(values); }).detach();
   });
   if (const char* number = std::getenv("CLEAVE_FAKE_STALL")) all->driver.stall_command(std::strtoll(number, nullptr, 10));
@@ -50,7 +50,7 @@ Library* made() {
 }  // namespace
 }  // namespace cleave::testing
 
-// Each call leads into the fake's table; the headers' macros have given some of them the names of their versions.
+// Each call is forwarded to the fake's table; the headers' macros have renamed some calls to versioned names.
 #define CLEAVE_EXPORT(name, table)                                                                    \
   extern "C" {                                                                                        \
   static decltype(&::name) cleave_find_##name() {                                                     \
@@ -66,7 +66,7 @@ CLEAVE_CUDA_DRIVER_CALLS(CLEAVE_EXPORT_DRIVER)
 CLEAVE_CUDA_COMPILER_CALLS(CLEAVE_EXPORT_COMPILER)
 CLEAVE_CUDA_BLAS_CALLS(CLEAVE_EXPORT_BLAS)
 
-/// The real NVRTC asks for it, and does without.
+/// The real NVRTC requests this function, and works without it.
 extern "C" __attribute__((visibility("default"))) CUresult cuGetExportTable(const void** table, const CUuuid*) {
   *table = nullptr;
   return CUDA_ERROR_NOT_FOUND;

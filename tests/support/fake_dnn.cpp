@@ -111,7 +111,7 @@ struct FakeDnn {
     return static_cast<std::size_t>(count(tensor)) * (type == Type::f64 ? 8 : type == Type::f32 ? 4 : 2);
   }
 
-  /// With two or three spatial axes; of two, one of a single element in front.
+  /// For two or three spatial axes; two are extended by a leading one of a single element.
   static void convolve(const Seen& seen, const std::byte* x, const std::byte* weights, std::byte* y) {
     const auto three = [](std::vector<int> numbers, int front) {
       if (numbers.size() == 2) numbers.insert(numbers.begin(), front);

@@ -19,7 +19,7 @@ void FakeDriver::launch_packet(bool unpacks, const std::vector<std::uint64_t>& v
   const std::size_t room = values.size() / 2, packet = unpacks ? 0 : room;
   MemoryChecker memory;
   std::vector<unsigned long long> addresses(values.begin(), values.end());
-  std::vector<Piece> pieces;  // as they were when the text was made: no empty ones
+  std::vector<Piece> pieces;  // the pieces for which the text was generated: no empty ones
   std::int64_t end = 0;
   for (std::size_t i = 0; i < room; ++i) {
     const std::size_t piece = unpacks ? 1 + i : i;

@@ -22,7 +22,7 @@ PlanOptions planted_options(Policy policy) {
   options.costs.machine = *Machine::shipped("simulated");
   options.costs.policy = policy;
   options.costs.supported = [](const Graph& graph, NodeId id) { return graph.nodes[id].op->name != "sort"; };
-  options.simplify = false;  // equal calls stay two
+  options.simplify = false;  // equal calls must stay two calls
   return options;
 }
 
@@ -58,7 +58,7 @@ int Planted::line(int depth, const std::string& statement) {
   return static_cast<int>(std::count(text_.begin(), text_.end(), '\n'));
 }
 
-/// Work of the accelerator on its own values.
+/// An accelerator operation on accelerator values.
 std::string Planted::work() {
   return "tanh(matmul(" + any_tensor() + ", " + any_tensor() + "))";
 }
@@ -70,7 +70,7 @@ void Planted::use(int depth, const std::string& name) {
 
 void Planted::block(int depth, int statements, bool in_loop) {
   for (int i = 0; i < statements; ++i) statement(depth, in_loop);
-  line(depth, "- " + any_tensor() + ": " + work());  // no block is without accelerator work
+  line(depth, "- " + any_tensor() + ": " + work());  // every block has accelerator work
 }
 void Planted::block_within(Around around, int depth, int statements) {
   const Around outer = std::exchange(around_, around);
@@ -158,7 +158,7 @@ void Planted::not_needed(int depth) {
   line(depth, "- print(\"for people\", " + name + ")");
 }
 
-/// Outside of loops alone, where the order of effects is that of the lines: every log before an observation holds it up.
+/// Used only outside of loops, where the order of effects is that of the lines: every log before an observation delays it.
 void Planted::by_effect(int depth) {
   const std::string name = fresh();
   expected_[line(depth, "- log_to(" + work() + ")")] = "effect";

@@ -82,7 +82,7 @@ class Generator {
     return find([](const Operand&) { return true; });
   }
 
-  /// Values are kept small where the program is to be benign.
+  /// Keeps values small if the program must be benign.
   Operand tame(const Operand& operand) { return options_.benign && is_float(operand) ? op("tanh", {operand}) : operand; }
 
   void keep(const Operand& operand) {
@@ -269,7 +269,7 @@ class Generator {
                                               DType::boolean, DType::i16, DType::u16, DType::u32};
     Operand x = any();
     const DType target = random_.pick(kTypes);
-    // Rounding to an integer would show the last bit of a floating value.
+    // Rounding to an integer would reveal the last bit of a floating value.
     if (options_.benign && is_float(x) && !is_floating(target)) return;
     keep(op("astype", {x}, {{"dtype", target}}));
   }

@@ -102,7 +102,7 @@ class ProblemGenerator {
     std::shuffle(problem_.uses.begin(), problem_.uses.end(), random_);
   }
 
-  /// As partitioner/machine/control_costs.h makes them.
+  /// Drivers as partitioner/machine/control_costs.h makes them.
   void drivers() {
     for (std::size_t r = 1; r < problem_.regions.size(); ++r) {
       if (!chance(60)) continue;

@@ -13,8 +13,7 @@ namespace cleave::testing {
 struct RandomProblemOptions {
   int max_nodes = 7;
   int max_regions = 5;
-  bool ties =
-      true;  ///< costs are multiples of few small binary fractions, so that ties are frequent and sums exact; else arbitrary doubles
+  bool ties = true;  ///< costs are few small binary fractions, so that ties are frequent and sums exact; else arbitrary doubles
   bool groups = true;
   bool keep = true;  ///< generates keep_accelerator_copy
   bool memory = false;

@@ -27,7 +27,7 @@ ENVIRONMENT = "/opt/env"  # the Python environment, as pip fills it
 PIP = f"{ENVIRONMENT}/lib/python3.{sys.version_info.minor}/site-packages/nvidia/cu13/lib"
 BUILTINS = re.compile(r"libnvrtc-builtins\.so\.\d+\.\d+")
 
-GLIBC = ("libdl.so.2", "libm.so.6", "libpthread.so.0", "librt.so.1")  # CUDA's libraries name them, although libc.so.6 has all their content today
+GLIBC = ("libdl.so.2", "libm.so.6", "libpthread.so.0", "librt.so.1")  # CUDA's libraries name them, though all is in libc.so.6 today
 
 
 def needed(*files):

@@ -31,7 +31,7 @@ std::shared_ptr<const HostFunction> telling(std::function<void()> tell) {
   return function;
 }
 
-/// y = take(tell(w * x), index): the host waits for the device and the device for the host, and the weights are uploaded.
+/// y = take(tell(w * x), index): the host and the device wait for each other, and the weights are uploaded.
 std::shared_ptr<const Graph> telling_program(std::function<void()> tell) {
   Tracer tracer("program");
   const Operand x = tracer.input("x", {DType::f32, {4}}, {}, line(1));

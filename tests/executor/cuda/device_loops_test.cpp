@@ -78,7 +78,7 @@ struct Program2 {
   }
 };
 
-/// Halves until little is left; by the accelerator's own numbers.
+/// Halves until little is left; the condition is computed on the accelerator.
 Graph halving_loop(float start) {
   return trace("halving", {{"x", "f32[8, 8]"}}, [&](Tensor x) {
     return while_loop([](Tensor, Tensor left) { return left > 1.0F; }, std::tuple(x, sum(x * 0.0F) + start),

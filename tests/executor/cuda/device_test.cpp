@@ -118,7 +118,8 @@ TEST(CudaDevice, OpensTheContextOnceForAllDevicesOfAProcess) {
 }
 
 TEST(CudaDevice, LaunchesNoMoreBlocksThanRunAtOnce) {
-  constexpr std::int64_t kMany = std::int64_t{132} * 8 * 256 * 4 + 1;  // more than the machine takes at once, four to a thread
+  constexpr std::int64_t kMany =
+      std::int64_t{132} * 8 * 256 * 4 + 1;  // more elements than the device processes at once, with four per thread
   Tracer tracer("program");
   const Operand x = tracer.input("x", {DType::f32, {kMany}}, {}, line(1));
   tracer.output("y", call(tracer, "divide", {x, x}, 2), line(3));
@@ -177,7 +178,7 @@ TEST(CudaDevice, CreatesAndWaitsForNothingInTheSteadyState) {
       const auto old = before.find(name);
       EXPECT_TRUE(works || (old != before.end() && old->second == count)) << name << " in a run";
     }
-    EXPECT_GE(driver.count("cuLaunchKernel"), 2 * 20 * 3);  // `w * x + w` is one
+    EXPECT_GE(driver.count("cuLaunchKernel"), 2 * 20 * 3);  // `w * x + w` is one launch
   }
   EXPECT_EQ(driver.leaks(), "");
   EXPECT_THAT(driver.misuses(), ::testing::IsEmpty());
@@ -194,10 +195,10 @@ TEST(CudaDevice, MakesOneErrorOfEachFailingCall) {
         std::unique_ptr<Executor> executor;
         const Status status = open_and_run(planned, device_setup(driver), executor);
         if (driver.failed().empty()) break;
-        if (status.ok() && driver.failed_without_harm()) continue;  // nothing to be done, and the run is as good
+        if (status.ok() && driver.failed_without_harm()) continue;  // the failed call has no effect on the run
         ASSERT_FALSE(status.ok()) << driver.failed() << " failed";
         EXPECT_EQ(status.error().kind, ErrorKind::machine);
-        // A lost context fails the calls of the other thread as well, and either may be heard first.
+        // A lost context also fails the calls of the other thread, and either failure may be reported first.
         const std::string later = code == CUDA_ERROR_LAUNCH_FAILED ? "failed: CUDA_ERROR_LAUNCH_FAILED" : driver.failed();
         const char* compiling = "as asked of the fake compiler";  // if the next call is not the driver's
         EXPECT_THAT(status.error().message, ::testing::AnyOf(HasSubstr(driver.failed()), HasSubstr(later), HasSubstr(compiling)));
@@ -320,7 +321,7 @@ TEST(CudaDevice, AnEventThatIsAwaitedStandsBehindItsOwnCommandAndNoLaterOne) {
   EXPECT_EQ(records(), 1);
   fill();
   ASSERT_TRUE((*device)->wait(Stream::to_device, awaited));
-  EXPECT_EQ(records(), 1);  // else the wait would be for all of the stream
+  EXPECT_EQ(records(), 1);  // otherwise the wait would include the whole stream
   EXPECT_EQ(driver.count("cuStreamWaitEvent"), 1);
   (*device)->end_run();
 }

@@ -88,7 +88,7 @@ TEST_F(CudaEmulator, LanesExchangeValues) {
   const auto up = kernel("out[i] = __shfl_up_sync(" + all + ", 1);"), flip = kernel("out[i] = __shfl_xor_sync(" + all + ", 5);");
   const auto narrow = kernel("out[i] = (float)__shfl_sync(0xffffffff, (double)in[i], 3, 8);");
   const auto vote = kernel("out[i] = (float)__ballot_sync(" + all + " > 60);");
-  // A block that is no multiple of a warp: lanes that are not there do not keep the others waiting.
+  // A block whose size is not a multiple of a warp: missing lanes do not keep the others waiting.
   const auto part = kernel("out[i] = __shfl_xor_sync(" + all + ", 1);", 48);
   for (const auto& source : {sum, up, flip, narrow, vote, part}) emulator_.add(source);
   EXPECT_EQ(run(sum, 64, 64).at(32), (32 + 63) * 16);

@@ -80,7 +80,7 @@ TEST(Fusion, KeepsApartWhatHasNoOneKernel) {
   const Operand sums = m("sum", {wide}, {{"axis", Axes{1}}});  // `wide` is read again: a reduction's kernel writes its result alone
   m.output("scaled", m("multiply", {wide, wide}));
   m.output("sums", sums);
-  const Operand moved = m("flip", {z});  // no element-wise operation
+  const Operand moved = m("flip", {z});  // not an element-wise operation
   m.output("moved", m("negative", {moved}));
   EXPECT_THAT(groups_of(m.finish()), ElementsAre("add multiply -> add multiply"));
 }
@@ -163,7 +163,7 @@ TEST(Fusion, GroupsAreClosedNeighboursWithAllTheirReaders) {
   EXPECT_GT(hidden, draws(50U));
 }
 
-/// So a plan may count on each part of a group.
+/// So a plan may rely on each part of a group being fusible.
 TEST(Fusion, TheRuleTakesEveryPartOfWhatItTakes) {
   std::size_t parts = 0;
   for (std::uint64_t seed = 0; seed < draws(200U); ++seed) {
@@ -186,7 +186,7 @@ TEST(Fusion, TheRuleTakesEveryPartOfWhatItTakes) {
   EXPECT_GT(parts, draws(200U));
 }
 
-/// Every saving that a placement has is one that a kernel of the executor's makes.
+/// Every saving of a placement corresponds to a kernel of the executor.
 TEST(Fusion, IsWhatThePlanCountedOn) {
   std::size_t counted = 0, partial = 0;
   for (std::uint64_t seed = 0; seed < draws(300U); ++seed) {
@@ -199,7 +199,7 @@ TEST(Fusion, IsWhatThePlanCountedOn) {
     const Program program = split(graph, *costed.uses, placement, transfers, seed % 3, costed.fusible);
     const FusibleGroups counted_on = kernels_of(costed.fusible, placement);
     const auto all_stand = [&](DeviceId side) { return program.kernels[side].size() == counted_on[side].size(); };
-    if (!all_stand(kHost) || !all_stand(kAccelerator)) continue;  // those of the two sides waited for each other in a circle
+    if (!all_stand(kHost) || !all_stand(kAccelerator)) continue;  // groups of the two sides waited for each other in a circle
     const Fusion fusion = find_fusion(program, kAccelerator, cuda::fuses);
     for (const PlacementProblem::Saving& saving : costed.problem.savings) {
       if (saving.accelerator_seconds <= 0) continue;
@@ -219,7 +219,7 @@ TEST(Fusion, IsWhatThePlanCountedOn) {
   EXPECT_GT(partial, draws(20U));
 }
 
-/// The launches of a run, and its result.
+/// The number of launches of a run, and its result.
 std::pair<std::int64_t, RunResult> run_fused_on_fake(const Planned& planned, const RunOptions& options, bool fuse, std::uint64_t seed) {
   FakeDriver driver(static_cast<FakeDriver::Schedule>(seed % 3), seed);
   ExecutorSetup executor_options{{}, cuda::back_end(), 0};
@@ -296,7 +296,7 @@ TEST(Fusion, VerifyModeNamesTheOperationThatDiffers) {
 
 // --- the kernels of groups -------------------------------------------------------------------------------------------
 
-/// Elements between small operands and a small result may be too many for narrow indices.
+/// Intermediate values between small operands and a small result may have too many elements for narrow indices.
 TEST(Fusion, CountsTheElementsInBetween) {
   Model m;
   const Operand product = m("multiply", {m.input("x", {20, 1}), m.input("y", {1, 20})});
@@ -325,7 +325,7 @@ TEST(Fusion, KernelsOfGroupsAgreeWithTheMeanings) {
     const Planned planned = plan_on_cuda(graph, Where::accelerator);
     for (const FusionGroup& group : find_fusion(*planned.program, kAccelerator, cuda::fuses).groups) {
       KernelRequest request = request_for(*graph, group);
-      if (cuda::has_matmul(request)) continue;  // cuBLASLt's
+      if (cuda::has_matmul(request)) continue;  // cuBLASLt computes these
       ASSERT_TRUE(cuda::has_kernel(request));
       cases.push_back({graph, request, *cuda::kernel_source(request, {9, 0, 132}), seed});
       emulator.add(cases.back().source);

@@ -336,7 +336,7 @@ TEST(CudaGraphs, MakeOneErrorOfEachFailingCall) {
   const Planned planned = plan_on_cuda(exchanging_program(2), Where::accelerator);
   RunOptions run_options;
   run_options.inputs = random_inputs(*planned.program->graph, 1);
-  std::int64_t opening = 0;  // calls before the first run, among them those of trials, of which one may fail
+  std::int64_t opening = 0;  // calls before the first run, including those of trials, one of which may fail
   {
     const test::TemporaryFolder folder;
     FakeDriver driver(Schedule::eager);
@@ -344,7 +344,7 @@ TEST(CudaGraphs, MakeOneErrorOfEachFailingCall) {
     opening = driver.calls();
   }
   for (const CUresult code : {CUDA_ERROR_OUT_OF_MEMORY, CUDA_ERROR_LAUNCH_FAILED}) {
-    const std::int64_t stride = code == CUDA_ERROR_OUT_OF_MEMORY ? 1 : 7;  // after a loss all calls are alike
+    const std::int64_t stride = code == CUDA_ERROR_OUT_OF_MEMORY ? 1 : 7;  // after a lost context all calls fail alike
     for (std::int64_t n = 1;; n += stride) {
       SCOPED_TRACE("call " + std::to_string(n) + " fails with " + std::to_string(code));
       const test::TemporaryFolder folder;

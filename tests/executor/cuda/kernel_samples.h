@@ -75,7 +75,7 @@ class Kernels {
   std::vector<std::pair<OpSample, cuda::KernelSource>> all_;
 };
 
-/// Numbers that are the same in every run, with some of which sums and products stay small.
+/// Numbers that are the same in every run; they include values with which sums and products stay small.
 inline Array numbers(DType dtype, Shape shape) {
   Array array(TensorType{dtype, std::move(shape)});
   dispatch(dtype, [&](auto zero) {

@@ -65,7 +65,7 @@ class UsageCompiler {
     return all;
   }
 
-  /// How many texts NVRTC itself has compiled.
+  /// The number of texts that NVRTC itself has compiled.
   static int& compiled() {
     static int count = 0;
     return count;
@@ -88,7 +88,7 @@ class UsageCompiler {
     static Current program;
     return program;
   }
-  /// The file that is NVRTC: another one may say something else.
+  /// The path of NVRTC: another version may report other numbers.
   static std::string library() {
     Dl_info info{};
     std::error_code ignored;

@@ -20,7 +20,7 @@ struct SampleProgram {
   Outcome expected;
 };
 
-/// The sample's op of inputs, called in line 2.
+/// A program of the sample's op with inputs as operands, called in line 2.
 inline SampleProgram program_of(const OpSample& sample) {
   SampleProgram program;
   Tracer tracer("one");
@@ -43,7 +43,7 @@ class CudaLibrary : public ::testing::Test {
     if (const std::string why = KernelEmulator::unavailable(); !why.empty()) GTEST_SKIP() << why;
   }
 
-  /// All that has a kernel is the accelerator's.
+  /// Places every operation that has a kernel on the accelerator.
   static Planned plan(const SampleProgram& program, const std::shared_ptr<const cuda::Libraries>& libraries) {
     CostModel costs = simulated_costs();
     costs.supported = cuda::back_end(libraries).supports;
@@ -61,7 +61,7 @@ class CudaLibrary : public ::testing::Test {
     return options;
   }
 
-  /// Takes note of the kernels of `program`: compiled together, they are ready sooner than one by one.
+  /// Registers the kernels of `program`: compiling them together is faster than one by one.
   void prepare(const SampleProgram& program) {
     FakeDriver driver(FakeDriver::Schedule::eager);
     const auto executor = executor_for(plan(program, FakeDriver::libraries()), setup(driver, FakeDriver::libraries()));
@@ -110,8 +110,7 @@ class CudaLibrary : public ::testing::Test {
   }
 
   KernelEmulator emulator_;
-  std::map<std::string, std::int64_t>
-      counts_;  ///< counts of the calls in the last check; launches exclude those that pass values through page-locked memory
+  std::map<std::string, std::int64_t> counts_;  ///< calls in the last check; launches without those for page-locked values
 };
 
 }  // namespace cleave::testing

@@ -77,7 +77,7 @@ class CudaLookBack : public ::testing::TestWithParam<KernelEmulator::Order> {
 };
 
 TEST_P(CudaLookBack, WaitsForThePartsInFront) {
-  // A warp has every 32nd part; those that have the last ones of a group come late.
+  // A warp has every 32nd part; the warps with the last parts of a group come late.
   const Array x = sums();
   for (const char* part : {"trip * 32 + warp", "trip * 32 + 31 - warp", "trip * 32 + (warp + 11 * trip) % 32"}) {
     SCOPED_TRACE(part);

@@ -38,7 +38,7 @@ ExecutorSetup mailbox_setup(FakeDriver& driver, int cores = 1, int capacity = 2,
   return setup;
 }
 
-/// w = 2 f(w + 1) so many times: the sum and the product on the accelerator, f on the host.
+/// Iterations of w = 2 f(w + 1): the sum and the product on the accelerator, f on the host.
 template <class F>
 std::shared_ptr<const Graph> loop(int trips, F f, const char* type = "f32[5]", const HostOptions& options = {}) {
   return std::make_shared<const Graph>(trace("loop", {{"w", type}}, [&](Tensor w) {
@@ -119,13 +119,13 @@ TEST(CudaMailboxes, CostFewCallsATrip) {
     const auto old = before.find(call);
     return driver.count(call) - (old == before.end() ? 0 : old->second);
   };
-  EXPECT_LE(in_run("cuStreamWaitValue64"), 200 + 1);  // one for w
+  EXPECT_LE(in_run("cuStreamWaitValue64"), 200 + 1);  // one wait for w
   EXPECT_LE(in_run("cuMemcpyHtoDAsync"), 1);
   EXPECT_EQ(in_run("cuMemcpyDtoHAsync"), 1);
   EXPECT_LE(in_run("cuStreamWaitEvent"), 4);
 }
 
-/// Two values each way that travel together: a launch that packs or unpacks them, and one that says so.
+/// Two values each way that are coalesced: one launch packs or unpacks them, and one signals it.
 TEST(CudaMailboxes, BringPackets) {
   const auto both = [](std::span<const float> a, std::span<const float> b, std::span<float> sum, std::span<float> product) {
     for (std::size_t i = 0; i < a.size(); ++i) sum[i] = (a[i] + b[i]) / 2;

@@ -190,8 +190,7 @@ TEST(Schedule, RecordsARunAndATripOfEachLoop) {
   const ScheduleTrace trace = trace_of(plan_on_round_machine("  - for: i in 100\n    do:\n      - w: matmul(f(matmul(w, w)), w)\n"));
   ASSERT_EQ(trace.frames.size(), 2u);
   const ScheduledFrame &run = trace.frames[0], &trip = trace.frames[1];
-  const double expected[2][4] = {{1000, 200, 202, 202},
-                                 {10, 2, 2, 2}};  // in the order of Resource; the run has argument and result in addition
+  const double expected[2][4] = {{1000, 200, 202, 202}, {10, 2, 2, 2}};  // as Resource; the run also has argument and result
   for (std::size_t i = 0; i < 4; ++i) {
     EXPECT_NEAR(busy(run, static_cast<Resource>(i)), expected[0][i], 1e-6) << i;
     EXPECT_NEAR(busy(trip, static_cast<Resource>(i)), expected[1][i], 1e-6) << i;

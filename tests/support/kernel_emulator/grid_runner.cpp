@@ -25,7 +25,7 @@ std::uint64_t number(const void* address) {
 
 }  // namespace
 
-/// The compiled text's hooks carry no handle that could lead here.
+/// Static storage, since the compiled text's hooks have no handle that could lead here.
 GridRunner*& GridRunner::running() {
   static thread_local GridRunner* runner = nullptr;
   return runner;
@@ -121,7 +121,7 @@ void GridRunner::run_block() {
 
 void GridRunner::stop(const std::string& what) {
   wrong_ = "thread " + to_text(thread_) + " of block " + to_text(block_) + " " + what;
-  yield();  // for good
+  yield();  // never resumed
 }
 
 // --- where threads meet ------------------------------------------------------------------------------------------------------------------
@@ -144,7 +144,7 @@ std::optional<unsigned> GridRunner::meeting(std::span<const Fiber> lanes, unsign
   return together;
 }
 
-/// Lets the lanes of each mask go on once all of them do the same.
+/// Resumes the lanes of each mask once all of them have reached the same operation.
 bool GridRunner::release_warp(unsigned warp) {
   const std::span<Fiber> lanes = warp_of(warp);
   bool released = false;
@@ -172,7 +172,7 @@ bool GridRunner::release_warp(unsigned warp) {
   return released;
 }
 
-/// Lets the block go on once all of its threads wait at one barrier.
+/// Resumes the block once all of its threads wait at one barrier.
 bool GridRunner::release_block() {
   const auto all = std::span(fibers_).first(active_);
   const bool meet =

@@ -20,7 +20,8 @@ void replace(std::vector<std::int64_t>& sizes, std::int64_t size) {
   std::replace(sizes.begin(), sizes.end(), size, std::int64_t{0});
 }
 
-/// The call with the size of one axis replaced by zero: there alone; wherever an input has that size; in lists of attributes as well.
+/// Adds variants of the call with the size of one axis replaced by zero: there alone; wherever an input has that size; and also in list
+/// attributes.
 void add_axis_variants(const Call& call, std::size_t input, std::size_t axis, std::vector<Call>& variants) {
   const std::int64_t size = call.types[input].shape[axis];
   Call alone = call, shared = call;
