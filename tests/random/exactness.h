@@ -6,7 +6,7 @@
 
 namespace cleave::testing {
 
-/// By value: whether no operation that approximates (vocabulary.h) took part in it, nor in a decision about whether it is computed.
+/// For each value, whether no approximating operation (vocabulary.h) contributed to it or to a decision about its computation.
 IdVector<ValueId, char> exact_values(const Graph& graph);
 
 /// Same type and bits, but for which NaN it is.

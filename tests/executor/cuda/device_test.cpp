@@ -118,8 +118,7 @@ TEST(CudaDevice, OpensTheContextOnceForAllDevicesOfAProcess) {
 }
 
 TEST(CudaDevice, LaunchesNoMoreBlocksThanRunAtOnce) {
-  constexpr std::int64_t kMany =
-      std::int64_t{132} * 8 * 256 * 4 + 1;  // more elements than the device processes at once, with four per thread
+  constexpr std::int64_t kMany = std::int64_t{132} * 8 * 256 * 4 + 1;  // more than the device holds at once, four per thread
   Tracer tracer("program");
   const Operand x = tracer.input("x", {DType::f32, {kMany}}, {}, line(1));
   tracer.output("y", call(tracer, "divide", {x, x}, 2), line(3));

@@ -162,7 +162,7 @@ TEST(OnnxData, GroupsEqualRowsInTheOrderOfTheirFirst) {
 
 // --- Slice -----------------------------------------------------------------------------------------------------------------------------
 
-/// As ONNX Runtime does, and the operator's text says: a start before the first element is moved to it, also where steps go backwards.
+/// A start before the first element is moved to it, also if steps go backwards: so ONNX Runtime does, and the operator's text says.
 TEST(OnnxData, BeginsABackwardSliceAtTheFirstElementAtTheEarliest) {
   const auto sliced = [](std::int64_t start, std::int64_t end, std::int64_t step) {
     const File file{.nodes = {node("Slice", {"v", "starts", "ends", "axes", "steps"}, {"y"})},
