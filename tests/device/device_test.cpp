@@ -171,7 +171,7 @@ std::vector<std::string> pure_ops() {
 }
 INSTANTIATE_TEST_SUITE_P(Each, DeviceOp, ::testing::ValuesIn(pure_ops()), [](const auto& each) { return each.param; });
 
-// --- large tensors: what kernels do only then ------------------------------------------------------------------------------------------
+// --- large tensors: code paths that only they reach ------------------------------------------------------------------------------------
 
 struct Large {
   const char* op;

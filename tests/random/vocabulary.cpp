@@ -34,7 +34,7 @@ bool needs_sample_data(const OpDef& op) {
   return is_one_of(op, names) || op.name == "matrix_norm";
 }
 
-// --- what is accepted ------------------------------------------------------------------------------------------------------------------
+// --- accepted inputs -------------------------------------------------------------------------------------------------------------------
 
 bool few_elements(const std::vector<TensorType>& types, const Bounds& bounds) {
   std::int64_t sum = 0;

@@ -112,7 +112,7 @@ class FakeDriver {
   enum class Algorithms { some, none, broken };
   void offer(Algorithms algorithms) { offered_ = algorithms; }
 
-  // --- what happened ----------------------------------------------------------------------------------------------------------------
+  // --- observations -----------------------------------------------------------------------------------------------------------------
   [[nodiscard]] std::int64_t calls() const { return calls_; }
   [[nodiscard]] std::int64_t count(const std::string& call) const;
   [[nodiscard]] const std::map<std::string, std::int64_t>& counts() const { return counts_; }

@@ -79,7 +79,7 @@ Array array_of(const TensorType& type, const Values& values) {
   return array;
 }
 
-// --- what is made of the elements that meet in one result --------------------------------------------------------------------------------
+// --- combining the elements of one result ------------------------------------------------------------------------------------------------
 
 Value sum_of(const Values& values) {
   volatile double real = 0;

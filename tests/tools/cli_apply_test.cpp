@@ -179,7 +179,7 @@ TEST_F(CliApplyTest, AStatementThatNothingReadsIsRemoved) {
   EXPECT_EQ(id("unused"), "none") << "bound more than once";
 }
 
-// --- what an edit leaves ----------------------------------------------------------------------------------------------------------------
+// --- text that an edit preserves --------------------------------------------------------------------------------------------------------
 
 TEST_F(CliApplyTest, LineEndsAndCommentsStay) {
   for (const std::string break_ : {"\n", "\r\n"}) {
@@ -288,7 +288,7 @@ TEST_F(CliApplyTest, OnlyYamlIsEdited) {
   for (const json& diagnostic : said) EXPECT_THAT(diagnostic["fixes"], IsEmpty());
 }
 
-// --- where it is written ----------------------------------------------------------------------------------------------------------------
+// --- the position of the output file ----------------------------------------------------------------------------------------------------
 
 TEST_F(CliApplyTest, TheEditedModelGoesWhereItIsSent) {
   model(kTrip);
@@ -317,7 +317,7 @@ TEST_F(CliApplyTest, AFileThatNobodyMayWriteStays) {
   EXPECT_EQ(text(), kTrip);
 }
 
-// --- what is no edit --------------------------------------------------------------------------------------------------------------------
+// --- cases without an edit --------------------------------------------------------------------------------------------------------------
 
 TEST_F(CliApplyTest, AdviceAtSeveralPlacesHasNoId) {
   const std::string two = R"(cleave: 1

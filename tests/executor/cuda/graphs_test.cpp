@@ -147,7 +147,7 @@ TEST(CudaGraphs, HaveEnoughEdgesAndNoneToSpare) {
   }
 }
 
-// --- what becomes a graph ----------------------------------------------------------------------------------------------------------------
+// --- segments that become graphs ---------------------------------------------------------------------------------------------------------
 
 TEST(CudaGraphs, TakeAWholeTripOfALoopOnceForEachTurn) {
   const Planned planned = plan_on_cuda(exchanging_program(5), Where::accelerator);

@@ -170,7 +170,7 @@ TEST(CudaMatmul, ComputesTheSamplesOfTheOp) {
   EXPECT_THAT(driver.misuses(), ::testing::IsEmpty());
 }
 
-// --- products with what is done around them ----------------------------------------------------------------------------------------------
+// --- products with fused operations ------------------------------------------------------------------------------------------------------
 
 /// A fused request of `steps` on `inputs`: op and operands, the inputs first, then the results of the steps before.
 struct Fused {

@@ -100,7 +100,7 @@ TEST(CudaNvrtc, EveryOpCompiles) {
   }
 }
 
-// --- what the compiler makes of kernels for large tensors ----------------------------------------------------------------------------
+// --- compiled kernels for large tensors ----------------------------------------------------------------------------------------------
 
 using Integers = std::vector<std::int64_t>;
 

@@ -163,7 +163,7 @@ TEST(Packets, HoldSoManyBytesAndSoManyValues) {
   EXPECT_EQ(sizes(plan_of_arguments(1, 1)), std::vector<std::size_t>());
 }
 
-// --- what verify finds ------------------------------------------------------------------------------------------------------------------
+// --- errors that verify finds -----------------------------------------------------------------------------------------------------------
 
 Program some_packets() {
   for (std::uint64_t seed = 0;; ++seed) {

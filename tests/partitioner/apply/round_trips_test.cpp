@@ -513,7 +513,7 @@ TEST(HostWorkBehindADecision, IsSilencedByMarksAndAllowances) {
   EXPECT_EQ(plan.diagnostics.begin()->severity, Severity::allowed);
 }
 
-// --- what is said ----------------------------------------------------------------------------------------------------
+// --- messages --------------------------------------------------------------------------------------------------------
 
 const char* const kOneTrip = "  - for: i in 10\n    do:\n      - w: matmul(f(matmul(w, w)), w)\n  - print(\"w\", w)\n";
 

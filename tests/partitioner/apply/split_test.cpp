@@ -213,7 +213,7 @@ TEST(Split, PolicyPlansVerifyToo) {
   }
 }
 
-// --- what verify finds ------------------------------------------------------------------------------------------------------------------
+// --- errors that verify finds -----------------------------------------------------------------------------------------------------------
 
 /// A program with at least one transfer, which tests then break.
 Parts some_program() {

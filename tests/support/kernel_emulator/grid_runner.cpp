@@ -124,7 +124,7 @@ void GridRunner::stop(const std::string& what) {
   yield();  // never resumed
 }
 
-// --- where threads meet ------------------------------------------------------------------------------------------------------------------
+// --- synchronization of threads ----------------------------------------------------------------------------------------------------------
 
 std::span<GridRunner::Fiber> GridRunner::warp_of(unsigned warp) {
   const std::size_t first = std::size_t{warp} * MemoryChecker::kWarp;

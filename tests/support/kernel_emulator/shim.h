@@ -332,7 +332,7 @@ inline double max(double a, double b) {
   return fmax(a, b);
 }
 
-// --- what the sanitizers' instrumentation calls ------------------------------------------------------------------------------------------
+// --- functions that the sanitizers' instrumentation calls --------------------------------------------------------------------------------
 extern "C" {
 #define CLEAVE_ACCESS(bytes)                                  \
   CLEAVE_CALLED void __tsan_read##bytes(void* a) {            \
