@@ -1,5 +1,6 @@
-// The device suite: what a device computes against the oracle, for every op of the vocabulary, every model, many random programs, on every
-// kind of placement; equal results from run to run; and what becomes of a program's errors. Shards well (GTEST_TOTAL_SHARDS).
+// The device suite compares a device's results with the reference executor's: for every op of the vocabulary, every model and many random
+// programs, under every kind of placement. It also checks that results are the same from run to run and that a program's errors are
+// reported. It shards well (GTEST_TOTAL_SHARDS).
 #include "tests/device/device_under_test.h"
 
 #include <gmock/gmock.h>
@@ -94,7 +95,7 @@ TEST_P(DeviceOp, EqualsTheMeaning) {
   if (checked == 0) GTEST_SKIP() << "the device has no kernel for it";
 }
 
-/// Kernels tests have zero-sized axes of all element types; whole programs are slower.
+/// The kernel tests cover zero-sized axes of all element types; whole programs are slower, so few samples are run here.
 bool is_representative(const OpSample& sample) {
   return sample.inputs.empty() || sample.inputs[0].dtype() == DType::f32 || sample.inputs[0].dtype() == DType::boolean;
 }
@@ -170,7 +171,7 @@ std::vector<std::string> pure_ops() {
 }
 INSTANTIATE_TEST_SUITE_P(Each, DeviceOp, ::testing::ValuesIn(pure_ops()), [](const auto& each) { return each.param; });
 
-// --- large tensors: what kernels do only then ------------------------------------------------------------------------------------------
+// --- large tensors: code paths that only they reach ------------------------------------------------------------------------------------
 
 struct Large {
   const char* op;
@@ -178,7 +179,7 @@ struct Large {
   Attributes attributes = {};
 };
 
-/// More elements than a GPU takes at once, more parts of a line than blocks run beside each other.
+/// Calls with more elements than a GPU processes at once, or with more parts of a line than blocks that can be resident.
 std::vector<Large> large_calls() {
   using enum DType;
   using Integers = std::vector<std::int64_t>;
@@ -239,7 +240,7 @@ INSTANTIATE_TEST_SUITE_P(Each, DeviceLarge, ::testing::ValuesIn(large_ops()), []
 
 // --- whole programs ------------------------------------------------------------------------------------------------------------------
 
-/// Runs on each kind of placement, twice, against the oracle.
+/// Runs on each kind of placement, twice, and compares with the reference executor.
 void check_program(const ExecutorSetup& device, const std::shared_ptr<const Graph>& graph, const RunOptions& options,
                    const Outcome& expected, std::uint64_t seed, const std::function<void()>& before_run) {
   for (const Where where : kPlacements) {
@@ -296,7 +297,7 @@ TEST_P(DeviceRandom, ProgramsEqualTheOracle) {
 }
 INSTANTIATE_TEST_SUITE_P(Each, DeviceRandom, ::testing::Range<std::uint64_t>(0, (seeds_to_test(500) + kSeedsATest - 1) / kSeedsATest));
 
-/// Loops and branches that the device decides by itself, where it can; else they are walked.
+/// Loops and branches that the device decides itself, if it can; otherwise the host decides them.
 TEST(DeviceLoops, RandomLoopsEqualTheOracle) {
   CLEAVE_DEVICE_OR_SKIP(device);
   CostModel model = costs_for(device);

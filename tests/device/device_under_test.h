@@ -1,5 +1,5 @@
-// Which device the device suite runs on: the first GPU, or what CLEAVE_TEST_DEVICE names (cuda:1, simulated). Tests skip, with the reason,
-// where it cannot be had. CLEAVE_TEST_SEEDS sets how many random programs are run.
+// The device that the device suite runs on: the first GPU, or the one that CLEAVE_TEST_DEVICE names (cuda:1, simulated). If that device is
+// not available, tests skip and say why. CLEAVE_TEST_SEEDS sets the number of random programs.
 #pragma once
 
 #include <cstdlib>
@@ -12,7 +12,7 @@
 
 namespace cleave::testing {
 
-/// The options of an executor on the device, or why there is none.
+/// The options of an executor on the device, or the reason why it is not available.
 inline Result<ExecutorSetup> device_under_test() {
   const char* name = std::getenv("CLEAVE_TEST_DEVICE");
   ExecutorOptions options;
@@ -27,7 +27,7 @@ inline std::uint64_t seeds_to_test(std::uint64_t usual) {
   return text ? std::strtoull(text, nullptr, 10) : usual;
 }
 
-/// Where models and other files of the source tree are: the tree that was built, or CLEAVE_TEST_SOURCE where that is elsewhere.
+/// The folder of the source tree, with models and other files: that of this build, or CLEAVE_TEST_SOURCE if it is elsewhere.
 inline std::string source_folder() {
   const char* folder = std::getenv("CLEAVE_TEST_SOURCE");
   return folder ? folder : source_dir();
@@ -39,7 +39,7 @@ inline CostModel costs_for(const ExecutorSetup& setup) {
   return model;
 }
 
-/// As plan_for, for what the device supports.
+/// Like plan_for, restricted to operations that the device supports.
 inline Planned plan_on(const ExecutorSetup& setup, const std::shared_ptr<const Graph>& graph, Where where, std::uint64_t seed = 0) {
   return plan_with(costs_for(setup), graph, where, seed);
 }

@@ -1,7 +1,7 @@
-// Every example in the documents is real. A block behind `<!-- file: PATH -->` is that file of the tree, word for word; a ```console block
-// is run, command by command from the top of the tree, and must print what stands below each `$ ` line ([...] in a line stands for
-// anything; standard error follows standard output). CLEAVE_UPDATE_GOLDEN=1 writes what is true into the documents. Also: lines of
-// prose are short, and links lead somewhere.
+// Every example in the documents is real. A block behind `<!-- file: PATH -->` equals that file of the source tree, word for word. A
+// ```console block is run, command by command, from the top of the source tree, and must print the text below each `$ ` line ([...] in a
+// line stands for any text; standard error follows standard output). CLEAVE_UPDATE_GOLDEN=1 writes the true output into the documents.
+// Also: lines of prose are short, and links lead somewhere.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -28,7 +28,7 @@ std::vector<std::string> lines_of(const std::string& text) {
   return lines;
 }
 
-/// Whether `line` is `pattern`, in which [...] stands for any run of characters.
+/// Whether `line` matches `pattern`, in which [...] stands for any text.
 bool matches(const std::string& pattern, const std::string& line) {
   std::size_t at = 0, from = 0;
   for (std::size_t gap = pattern.find("[...]"); gap != std::string::npos; gap = pattern.find("[...]", from)) {
@@ -56,7 +56,7 @@ bool same_to_six_digits(const std::string& a, const std::string& b) {
   return true;
 }
 
-/// The expected lines where they match, else the true ones.
+/// The expected lines if they match, else the true ones.
 std::vector<std::string> reconcile(const std::vector<std::string>& expected, const std::vector<std::string>& actual) {
   std::vector<std::string> result = actual;
   for (std::size_t i = 0; i < result.size() && i < expected.size(); ++i)
@@ -64,7 +64,7 @@ std::vector<std::string> reconcile(const std::vector<std::string>& expected, con
   return result;
 }
 
-/// The block with every command's output put right.
+/// The block with the true output of every command.
 std::vector<std::string> run_console(const std::vector<std::string>& block) {
   std::vector<std::string> result;
   for (std::size_t i = 0; i < block.size();) {
@@ -117,7 +117,7 @@ std::vector<std::string> true_document(const std::vector<std::string>& lines) {
 
 class Document : public ::testing::TestWithParam<std::string> {};
 
-/// GCC and clang tell different columns of a call in C++, and the documents have GCC's.
+/// GCC and clang report different columns of a call in C++; the documents have GCC's.
 std::string as_any_compiler(const std::string& line) {
 #if defined(__clang__)
   static const std::regex column("(\\.cpp:[0-9]+):[0-9]+");
@@ -145,7 +145,7 @@ TEST_P(Document, TellsTheTruth) {
   }
 }
 
-/// The .md files of `folder` and below, by their path from the top of the tree; build folders and hidden ones are not ours.
+/// The .md files of `folder` and below, by their path from the top of the tree, without build folders and hidden folders.
 void collect(const std::filesystem::path& folder, std::vector<std::string>& found) {
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     const std::string name = entry.path().filename().string();
@@ -174,7 +174,7 @@ TEST_P(Document, HasShortLinesOfProse) {
     ++number;
     if (line.starts_with("```")) code = !code;
     const bool prose = !code && !line.starts_with("|") && !line.starts_with("    ") && !line.starts_with("![") && !line.starts_with("<!--");
-    // A link or a name that cannot be broken may stick out.
+    // A link or a name that cannot be broken may exceed the limit.
     const bool can_break = line.find(' ', line.find_first_not_of(' ')) != std::string::npos;
     EXPECT_TRUE(!prose || !can_break || columns(line) < 120) << GetParam() << ":" << number << " has " << columns(line) << " columns";
   }

@@ -1,5 +1,5 @@
-// docs/machine-files.md has every key of a machine file that the reader knows, and no other; what it calls required is, and the defaults
-// that it gives are those of the reader.
+// docs/machine-files.md lists exactly the keys of a machine file that the reader knows. Keys that it calls required are required, and its
+// defaults are the reader's.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -53,7 +53,7 @@ void expect_same_keys(const std::vector<Row>& rows, const MachineKeys& keys) {
     if (row.fallback == "required") required.push_back(row.key);
   }
   EXPECT_THAT(known, UnorderedElementsAreArray(keys.known));
-  // `accelerators` is required by its meaning: it or `accelerator`.
+  // A file must have `accelerators` or `accelerator`: the table marks the former as required, the list of keys does not.
   required.erase(std::remove(required.begin(), required.end(), "accelerators"), required.end());
   EXPECT_THAT(required, UnorderedElementsAreArray(keys.required));
 }

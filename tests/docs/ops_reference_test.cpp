@@ -1,5 +1,5 @@
-// docs/ops.md is written from the records of the ops and from what the devices say of themselves: CLEAVE_UPDATE_GOLDEN=1 rewrites it,
-// otherwise it must be up to date. Element types are found by asking each op's type rule for every type, on the ops' samples.
+// docs/ops.md is generated from the records of the ops and the devices' own tables: CLEAVE_UPDATE_GOLDEN=1 rewrites it, otherwise the test
+// fails if it is out of date. The accepted element types are found by trying every type in each op's type rule, on the ops' samples.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -91,7 +91,7 @@ std::string element_types(const OpDef& op, const std::vector<OpSample>& samples)
   for (const AttributeDef& attribute : op.attributes) {
     if (attribute.type == AttributeDef::Type::function) return "as declared";
   }
-  if (op.promotion == Promotion::floating) return "any; integers and bool become f32";  // before the type rule, by the tracer
+  if (op.promotion == Promotion::floating) return "any; integers and bool become f32";  // the tracer promotes them before the type rule
   const std::vector<std::string> names = operand_names(op);
   std::vector<std::string> words;
   for (std::size_t k = 0; k < names.size(); ++k) words.push_back(in_words(types_of_operand(samples, k)));
@@ -115,7 +115,7 @@ std::string text_of(const AttributeValue& value) {
   return "";
 }
 
-/// What an attribute is, in a model file.
+/// The form of an attribute in a model file.
 std::string kind_of(const AttributeDef& attribute, const std::vector<OpSample>& samples) {
   using enum AttributeDef::Type;
   switch (attribute.type) {
@@ -178,7 +178,7 @@ std::string places_of(const std::vector<OpSample>& samples, const std::vector<Ba
 
 using DocumentRow = std::array<std::string, 5>;
 
-/// As Markdown, without the columns that say nothing.
+/// The rows as Markdown, without empty columns.
 std::string table(const std::vector<DocumentRow>& rows) {
   std::string text;
   for (const DocumentRow& row : rows) {
@@ -234,9 +234,9 @@ TEST(OpsReference, IsUpToDate) {
   std::vector<BackEnd> devices;
   for (BackEnd& each : back_ends()) {
 #ifdef CLEAVE_HAS_CUDA
-    if (each.name == "cuda") each = cuda::back_end(FakeDriver::libraries());  // as where every library is, whatever this machine has
+    if (each.name == "cuda") each = cuda::back_end(FakeDriver::libraries());  // as if every library were installed here
 #endif
-    if (each.open) devices.insert(devices.begin(), std::move(each));  // the simulated one, that everybody has, first
+    if (each.open) devices.insert(devices.begin(), std::move(each));  // the simulated device comes first, since it is always available
   }
   const std::vector<OpSample> samples = op_samples();
   for (const BackEnd& device : devices) {

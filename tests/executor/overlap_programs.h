@@ -1,4 +1,4 @@
-// Programs in which the host works on large values while they cross, for every accelerator.
+// Programs in which the host computes on large values while they are being transferred, for every accelerator.
 #pragma once
 
 #include <memory>
@@ -30,14 +30,14 @@ Tensor there(Operations&& operations) {
 
 using Traced = std::shared_ptr<const Graph>;
 
-/// With kernels that start at no cost: the accelerator launches what it does on values that come as often as it can.
+/// Plans with free kernel launches, so that the accelerator splits work on transferred values into as many launches as possible.
 inline Planned plan_in_parts(const Traced& graph, Where where) {
   Planned planned = plan_for(graph, where);
   planned.costs.start_seconds = 0;
   return planned;
 }
 
-/// The host takes what comes: in rows, over everything, element by element, of two values at once, and once more later.
+/// The host reads received values: by rows, by a whole reduction, element by element, two values at once, and once more later.
 inline Traced taking() {
   return std::make_shared<const Graph>(trace("taking", {{"x", kType}, {"b", "f32[200]"}}, [](Tensor x, Tensor b) {
     Tensor total = here([&] { return sum(b); }), w = x;
@@ -51,7 +51,7 @@ inline Traced taking() {
   }));
 }
 
-/// The host makes what leaves: element by element, in rows, two at once.
+/// The host computes the values that it sends: element by element, by rows, two at once.
 inline Traced giving() {
   return std::make_shared<const Graph>(trace("giving", {{"x", kType}}, [](Tensor x) {
     Tensor sent = here([&] { return tanh(x) * 0.5F + x; }), other = here([&] { return sent - mean(sent, {.axis = 1, .keepdims = true}); });
@@ -60,7 +60,7 @@ inline Traced giving() {
   }));
 }
 
-/// Both at once, in a loop.
+/// Both directions at once, in a loop.
 inline Traced through(int trips) {
   return std::make_shared<const Graph>(trace("through", {{"x", kType}}, [trips](Tensor x) {
     const Tensor last = for_loop(trips, x, [](Tensor, Tensor carried) {

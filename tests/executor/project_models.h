@@ -1,4 +1,4 @@
-// The models of the project at sizes for tests, with what the reference executor makes of them.
+// The project's models at sizes for tests, with the results of the reference executor.
 #pragma once
 
 #include <filesystem>
@@ -12,7 +12,7 @@
 
 namespace cleave::testing {
 
-/// Where the host functions of the examples are built.
+/// The folder in which the examples' host functions are built.
 inline const std::vector<std::string> kHostFunctions = {binary_dir() + "/lib"};
 
 struct ProjectModel {
@@ -21,7 +21,7 @@ struct ProjectModel {
   Outcome expected;
 };
 
-/// All that can run here: without those whose host functions are not built.
+/// All models that can run here: those whose host functions are built.
 inline std::vector<ProjectModel> project_models() {
   // Sizes for a build without optimisation; where there are none, the model's own files set them.
   const std::map<std::string, std::map<std::string, std::int64_t>> small = {
@@ -41,7 +41,7 @@ inline std::vector<ProjectModel> project_models() {
     EXPECT_TRUE(model.graph->ok()) << model.path << ": " << to_text(model.graph->diagnostics);
     if (!model.graph->ok()) continue;
     model.expected = run_with({}, [&](const RunOptions& o) { return run_reference(*model.graph, o, kHostFunctions); });
-    // Its loop ends by a number that rounding decides: one trip more or less moves the eigenvector by a thousandth.
+    // Rounding decides when its loop ends: one iteration more or less changes the eigenvector by a thousandth.
     if (entry.path().stem() == "power_iteration") model.expected.reduction_length = 1e6;
     const bool built = model.expected.result.ok() || model.expected.result.error().message.find("there is no library") == std::string::npos;
     if (built) models.push_back(std::move(model));

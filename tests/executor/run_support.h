@@ -1,4 +1,5 @@
-// What the executor's tests share: plans of every kind for a graph, runs with what they print, and the comparison with the oracle.
+// Support for the executor's tests: plans of every kind for a graph, runs with captured output, and the comparison with the reference
+// executor.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -50,7 +51,7 @@ inline Placement place(const PlacementProblem& problem, Where where, std::uint64
   if (where == Where::optimal) return *solve(problem);
   std::mt19937_64 random(seed);
   std::vector<std::uint8_t> host(problem.nodes.size()), accelerator(problem.nodes.size());
-  std::map<std::int32_t, PlacementProblem::Node> groups;  // what holds for all of one
+  std::map<std::int32_t, PlacementProblem::Node> groups;  // properties that hold for all members of a group
   for (const PlacementProblem::Node& node : problem.nodes) {
     PlacementProblem::Node& group = groups.try_emplace(node.group, node).first->second;
     if (node.pin != PlacementProblem::Pin::none) group.pin = node.pin;
@@ -92,7 +93,7 @@ inline std::unique_ptr<Executor> executor_for(const Planned& planned, const Exec
   return nullptr;
 }
 
-/// What the planner made, for executor_for.
+/// Converts the planner's result for executor_for.
 inline Planned as_planned(const Plan& plan) {
   return {plan.transfers, std::make_shared<const Program>(plan.program), step_costs(plan.program, plan.costed, plan.machine)};
 }
@@ -101,7 +102,7 @@ inline Planned as_planned(const Plan& plan) {
 struct Outcome {
   Result<RunResult> result = Error{"not run", {}, ErrorKind::user};
   std::vector<std::string> lines;
-  double reduction_length = 1000;  ///< by which numbers that need not be exact may be off, as executor/check/compare.h has it
+  double reduction_length = 1000;  ///< the tolerance of inexact numbers, as in executor/check/compare.h
 };
 
 template <class Run>
@@ -114,7 +115,7 @@ Outcome run_with(RunOptions options, Run&& run) {
 
 /// A random program with the oracle's outcome and the effects that its host functions noted.
 struct RandomProgram {
-  std::shared_ptr<EffectLog> log = std::make_shared<EffectLog>();  ///< of the latest run; to be cleared before each
+  std::shared_ptr<EffectLog> log = std::make_shared<EffectLog>();  ///< log of the latest run; must be cleared before each run
   std::shared_ptr<const Graph> graph;
   RunOptions options;
   Outcome expected;
@@ -130,7 +131,7 @@ struct RandomProgram {
   }
 };
 
-/// What numbers of f64 may be off by that were computed from numbers of f32: some units in the last place of those.
+/// The tolerance of f64 numbers that are computed from f32 numbers: some units in the last place of f32.
 inline Array roundings_of_f32(const Array& expected) {
   Array slack(TensorType{DType::f64, expected.shape()});
   for (std::int64_t i = 0; i < slack.size(); ++i) slack.mutable_data<double>()[i] = 4 * FLT_EPSILON * std::fabs(expected.at(i));

@@ -1,4 +1,5 @@
-// What tests of states share: random programs some of whose outputs are the next run's inputs, and what they come to when fed by hand.
+// Support for tests of states: random programs some of whose outputs are the next run's inputs, and their results when the outputs are
+// passed on by hand.
 #pragma once
 
 #include <random>
@@ -8,7 +9,7 @@
 
 namespace cleave::testing {
 
-/// A random program with states, as many as types and chance allow; maybe none.
+/// A random program with states, as many as types and chance allow; possibly none.
 struct StatefulProgram {
   std::shared_ptr<EffectLog> log = std::make_shared<EffectLog>();
   std::shared_ptr<const Graph> graph;
@@ -32,7 +33,8 @@ struct StatefulProgram {
   }
 };
 
-/// Runs `executor` `times` times, and the oracle with what its runs leave given again by hand: outputs, states and effects are the same.
+/// Runs `executor` `times` times, and the reference executor with the previous run's states passed by hand: outputs, states and effects
+/// must be the same.
 inline void expect_fed_by_hand(StatefulProgram& program, Executor& executor, int times) {
   const Graph& graph = *program.graph;
   const std::vector<GraphState> states = states_of(graph);
@@ -57,9 +59,9 @@ inline void expect_fed_by_hand(StatefulProgram& program, Executor& executor, int
       const Result<Array> value = executor.state(name);
       ASSERT_TRUE(value.ok()) << value.error().message;
       EXPECT_EQ(difference(*value, all[state.output].second, expected.reduction_length).value_or(""), "") << name;
-      by_hand.inputs.insert_or_assign(name, *value);  // roundings do not add up
+      by_hand.inputs.insert_or_assign(name, *value);  // so that rounding errors do not accumulate
       if (i % 3 != 2) by_itself.inputs.erase(name);
-      if (i % 3 == 2) by_itself.inputs.insert_or_assign(name, *value);  // begun anew by what it is
+      if (i % 3 == 2) by_itself.inputs.insert_or_assign(name, *value);  // resets the state to its current value
     }
   }
 }

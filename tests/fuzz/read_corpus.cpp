@@ -1,4 +1,4 @@
-// In place of the fuzzing engine: gives a fuzz target each file of the folder that is named, once.
+// Replaces the fuzzing engine: passes each file of the given folder to a fuzz target once.
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>

@@ -1,4 +1,4 @@
-// Graph's accessors, frequencies, comparison, and its way through a file.
+// Graph's accessors, frequencies, comparison, and the round trip through a file.
 #include "graph/graph.h"
 
 #include <gtest/gtest.h>
@@ -73,8 +73,8 @@ TEST(Graph, FrequenciesAreProductsDownTheTree) {
   const IdVector<RegionId, double> frequency = region_frequencies(nest.graph);
   EXPECT_EQ(frequency[Graph::kRoot], 1);
   EXPECT_EQ(frequency[nest.inside(nest.outer)], 10);
-  EXPECT_EQ(frequency[nest.inside(nest.repeat, 0)], 50);  // trips + 1
-  EXPECT_EQ(frequency[nest.inside(nest.repeat, 1)], 40);  // trips, not trips for each test
+  EXPECT_EQ(frequency[nest.inside(nest.repeat, 0)], 50);  // trip count + 1
+  EXPECT_EQ(frequency[nest.inside(nest.repeat, 1)], 40);  // the trip count, not once for each test of the condition
   EXPECT_EQ(frequency[nest.inside(nest.choice, 0)], 10);
   EXPECT_EQ(frequency[nest.inside(nest.choice, 1)], 30);
   EXPECT_EQ(frequency[nest.inside(nest.deepest)], 90);

@@ -1,4 +1,4 @@
-// Statement paths: what they are made of, that each node has its own, and that they outlive inserted lines and the passes.
+// Statement paths: their parts, that each node has a unique one, and that inserted lines and the passes do not change them.
 #include "graph/statement_paths.h"
 
 #include <gmock/gmock.h>
@@ -87,7 +87,7 @@ TEST(StatementPaths, OfEveryModelAreTheirOwnAndOutliveThePasses) {
     ASSERT_TRUE(traced.ok());
     paths_of(traced);
     paths_of(run_passes(traced));
-    // What leaves its loop has the path of where it goes.
+    // A node that is hoisted out of its loop has the path of its new position.
     const Graph simplified = run_passes(traced, {.disabled = {"hoist-invariant"}});
     paths_of(simplified);
     const StatementPaths traced_paths(traced), own(simplified);

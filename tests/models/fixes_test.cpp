@@ -1,4 +1,4 @@
-// Which models are files of YAML text that edits can be written into, whatever their names end with, and where that text comes from.
+// Which models are YAML files that edits can be written into, whatever their file name, and where the text of such a file comes from.
 #include "models/fixes.h"
 
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@ namespace {
 
 constexpr const char* kText = "cleave: 1\ninputs: {x: \"f32[4]\"}\nprogram:\n  - y: x * 2\n  - z: x + 1\noutputs: [y]\n";
 
-/// To remove the statement that nothing reads.
+/// The advice to remove the unused statement.
 std::vector<Advice> advice_of(const std::string& path) {
   const Plan plan = planner::plan(parse_model(kText, path), {});
   EXPECT_EQ(plan.advice.size(), 1U);

@@ -1,4 +1,4 @@
-// What nothing reads is a warning at its line, once a cause, from YAML and from C++; nothing is said of a program that is right.
+// Warnings about unused values, from YAML and from C++: each at its line, one per cause, and none for a correct program.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-// The models that are shipped: each reads without a mistake, warns where it says it does, moves as often as it should, and computes what is
-// written down here.
+// The shipped models: each reads without an error, gives exactly the expected warnings, makes the expected number of transfers, and
+// computes the results given here.
 #include <gtest/gtest.h>
 
 #include <algorithm>

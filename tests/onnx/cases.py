@@ -8,7 +8,7 @@ import pathlib
 import shutil
 
 SUITES = ("node", "simple", "pytorch-converted", "pytorch-operator")
-FORMAT = 1  # of what lies in the folder
+FORMAT = 1  # version of the folder's format
 
 
 @dataclasses.dataclass
@@ -24,9 +24,9 @@ class Case:
     suite: str
     name: str
     opsets: dict[str, int]  # by domain
-    ops: list[str]  # op types in order of appearance, those of subgraphs and functions too; of other domains DOMAIN:OP
+    ops: list[str]  # op types in order of appearance, including those of subgraphs and functions; DOMAIN:OP for other domains
     sets: list[tuple[list[Value], list[Value]]]
-    types: list[str]  # element types of tensors that stand in the model, and the kinds of its values
+    types: list[str]  # element types of the tensors in the model, and the kinds of its values
 
     @property
     def opset(self):
@@ -113,7 +113,7 @@ def _value(folder, stem, declared, data):
         array = array.astype(np.float32)
     elif element not in ("FLOAT", "DOUBLE", "FLOAT16", "INT8", "INT16", "INT32", "INT64", "UINT8", "UINT16", "UINT32", "UINT64", "BOOL"):
         return Value(declared.name, element, None)
-    # The order of axes is that of memory; numbers of other byte orders and layouts are written plain.
+    # Axes are in memory order; arrays of other byte orders and layouts are converted to the plain form.
     np.save(folder / f"{stem}.npy", np.asarray(array, order="C"))
     return Value(declared.name, element, f"{stem}.npy")
 

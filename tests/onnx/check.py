@@ -28,7 +28,7 @@ from peers import environment  # noqa: E402
 
 PACKAGES = ["numpy", "onnx"]
 DEVICES = ("none", "simulated")
-SKIPPED = 77  # what ctest takes as "not run"
+SKIPPED = 77  # exit code that ctest reports as "not run"
 
 
 def default_cache():

@@ -10,9 +10,9 @@ import numpy as np
 
 import compare
 
-LIMIT = 10  # seconds until a run is a hang
+LIMIT = 10  # seconds after which a run counts as a hang
 BOUND = 64
-BOUNDED = {"NonZero", "NonMaxSuppression", "Compress", "Unique"}  # their results come padded, with NAME.count
+BOUNDED = {"NonZero", "NonMaxSuppression", "Compress", "Unique"}  # their results are padded, with the valid size in NAME.count
 
 
 @dataclasses.dataclass
@@ -64,10 +64,10 @@ def _run_set(cleave, folder, case, data, device, scratch, flags):
             problem = _differences(case, folder, given, outputs, counts)
             return Result("differs" if problem else "pass", problem or "", tuple(words), tuple(flags))
         unknown = re.search(r"no output `([^`]*)\.count`", failed.text)
-        if unknown and unknown[1] in counts:  # nothing is padded there
+        if unknown and unknown[1] in counts:  # that output is not padded
             absent.add(unknown[1])
             continue
-        advised = _advised(failed.text, case, folder, given, flags)  # of several errors too: what remains at the end must be one
+        advised = _advised(failed.text, case, folder, given, flags)  # even if there are several errors: at the end, only one may remain
         if advised is None:
             errors = failed.text.count("error: ")
             if failed.state == "error" and errors > 1:

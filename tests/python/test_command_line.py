@@ -41,4 +41,4 @@ def test_its_version_is_that_of_the_project(root):
     try:
         assert importlib.metadata.version("cleave") == cleave.__version__
     except importlib.metadata.PackageNotFoundError:
-        pass  # tested where it was built, without being installed
+        pass  # the package is tested in its build folder, without being installed

@@ -89,7 +89,7 @@ def test_the_plan_is_that_of_the_command_line(root):
     assert plan.dot().startswith("digraph")
     assert json.loads(plan.sarif())["version"] == "2.1.0"
     assert "round trip" in repr(plan)
-    # The text of a diagnostic is the command line's.
+    # A diagnostic has the same text as on the command line.
     assert "\n".join(map(str, plan.diagnostics)) in re.sub(r" \[apply: \w+\]", "", told.stderr)
 
 
@@ -141,7 +141,7 @@ def test_the_simulated_accelerator_is_told_of_once(root, monkeypatch):
         for _ in range(2):
             cleave.trace(lambda x: x @ x, "f32[512, 512]", placement="accelerator").compile()
         cleave.trace(lambda x: x + 1, "f32[4]").compile()
-    if shown:  # not on a machine with a GPU
+    if shown:  # false on a machine with a GPU
         assert [str(each.message).split(":")[0] for each in shown] == ["there is no GPU"]
 
 

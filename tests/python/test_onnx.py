@@ -67,7 +67,7 @@ def test_a_state_goes_from_run_to_run(onnx_file):
     model = cleave.load(path, states={"past": "present"}, device="none")
     x = np.float32([1, 2])
     assert {name: value.tolist() for name, value in model.run(x=x, past=[0, 0]).items()} == {"y": 3}
-    model.state("past")[:] = 9  # what is given away is not what is kept
+    model.state("past")[:] = 9  # the returned array is a copy of the state
     assert model.run(x=x)["y"] == 6
     assert model(x=x).tolist() == 9
     assert model.state("past").tolist() == [3, 6]
@@ -123,11 +123,11 @@ def test_a_state_that_has_grown_stays(onnx_file):
     model = cleave.load(path, states={"past": "present"}, device="none")
     window = [0.0]
     for i in range(1, 9):
-        window = [*window, float(i)][-3:]  # grows for two runs, and has one type from then on
+        window = [*window, float(i)][-3:]  # grows for two runs, and keeps its type from then on
         assert model.run(x=[i], **({"past": [0]} if i == 1 else {}))["y"] == sum(window)
         assert model.state("past").tolist() == window
     assert model.submit(x=[9]).result()["y"] == 7 + 8 + 9
-    assert model.run(x=[1], past=[5])["y"] == 6  # begins anew, small
+    assert model.run(x=[1], past=[5])["y"] == 6  # starts again with a small state
     assert [float(model.run(x=[i])["y"]) for i in (2, 3, 4)] == [8, 6, 9]
 
 
@@ -142,7 +142,7 @@ def test_a_state_is_no_array_of_the_callers(onnx_file):
     assert model.state("past").tolist() == [1, 2, 3]
     path = onnx_file([("Identity", ["x"], ["present"]), ("Add", ["past", "past"], ["y"])], {"past": ("f", ["n"]), "x": ("f", ["m"])},
                      {"present": ("f", None), "y": ("f", None)})
-    for first in ([0], [0, 0]):  # of another type than the next value, and of the same one
+    for first in ([0], [0, 0]):  # with another type than the next value, and with the same type
         model = cleave.load(path, states={"past": "present"}, device="none")
         x = np.float32([1, 2])
         model.run(past=first, x=x)
@@ -251,7 +251,7 @@ def test_the_caches_of_a_decoder_step_are_not_moved(decoder_step, tmp_path):
     new, caches = HEADS * WIDTH * 4, 2 * HEADS * KEYS * WIDTH * 4
     assert moved[0] == {"host_to_accelerator": 3 * new + 8 + caches, "accelerator_to_host": new + caches}
     assert moved[1] == {"host_to_accelerator": 3 * new + 8, "accelerator_to_host": new}
-    assert [sum(each.values()) for each in moved] == [4360, 264]  # docs/guide/onnx.md says so
+    assert [sum(each.values()) for each in moved] == [4360, 264]  # the numbers in docs/guide/onnx.md
 
 
 def test_operators_are_assumed_to_be_the_hosts(onnx_file):

@@ -143,8 +143,8 @@ def test_weak_literals_and_promotion():
     assert run(lambda x: x * 2, I).dtype == np.int32
     assert run(lambda x: x * 2.5, I).dtype == np.float32
     assert run(lambda x: x * np.pi, half).dtype == np.float16  # a Python number
-    assert run(lambda x: x * np.float32(2), half).dtype == np.float32  # NumPy's have a type
-    assert run(lambda x: x * np.float64(2), half).dtype == np.float64  # this one, too, which is a Python float as well
+    assert run(lambda x: x * np.float32(2), half).dtype == np.float32  # NumPy's numbers have a type
+    assert run(lambda x: x * np.float64(2), half).dtype == np.float64  # so has this one, although it is also a Python float
     assert run(lambda x: cleave.for_loop(3, np.float64(1), lambda i, s: s + x.sum()), np.ones(2)).dtype == np.float64
 
 

@@ -26,7 +26,7 @@ Shape random_shape(Draw& draw, bool large = false) {
   return shape;
 }
 
-/// Equal extents stay equal, so that shapes that must agree go on doing so; `first`: what the first operand's become.
+/// Renames extents consistently, so that shapes that must agree still agree; `first`: the new shape of the first operand.
 void rename_extents(Draw& draw, std::vector<TensorType>& types, const Shape* first, bool large) {
   std::map<std::int64_t, std::int64_t> names;
   if (first && !types.empty() && first->size() == types[0].shape.size())
@@ -49,7 +49,7 @@ void rename_types(Draw& draw, std::vector<TensorType>& types, Attributes& attrib
   if (const auto* dtype = attributes.get_if<DType>("dtype"); dtype && draw.chance(0.4)) attributes.set("dtype", draw.pick(kTypes));
 }
 
-/// Operands of an element-wise operation: `whole` or, by broadcasting, parts of it.
+/// Operand shapes of an element-wise operation: `whole`, or shapes that broadcast to it.
 void broadcast_shapes(Draw& draw, std::vector<TensorType>& types, const Shape& whole) {
   const auto full = static_cast<std::size_t>(draw.below(static_cast<std::int64_t>(types.size())));
   for (std::size_t k = 0; k < types.size(); ++k) {
@@ -109,7 +109,7 @@ Integers random_integers(Draw& draw, const AttributeDef& def, Integers was, cons
     if (draw.chance(0.3)) shape.insert(shape.begin(), 1 + draw.below(3));
     return shape;
   }
-  if (def.name == "sizes" && was.size() != 2) {  // of a window
+  if (def.name == "sizes" && was.size() != 2) {  // sizes of a window
     Shape sizes = first;
     for (std::int64_t& extent : sizes) extent = draw.below(extent + 1);
     return sizes;
@@ -126,7 +126,7 @@ Integers random_integers(Draw& draw, const AttributeDef& def, Integers was, cons
   return was;
 }
 
-/// Another value of the kind that `was` is.
+/// Another value of the same kind as `was`.
 AttributeValue changed(Draw& draw, const AttributeDef& def, const AttributeValue& was, const std::vector<TensorType>& operands) {
   if (std::holds_alternative<bool>(was)) return draw.chance(0.5);
   if (const auto* integer = std::get_if<std::int64_t>(&was)) return random_integer(draw, def.name, *integer, operands);
@@ -141,7 +141,7 @@ AttributeValue changed(Draw& draw, const AttributeDef& def, const AttributeValue
   return was;
 }
 
-/// What stands for an optional attribute that is absent.
+/// A value for an optional attribute that is absent.
 std::optional<AttributeValue> some_value(Draw& draw, const AttributeDef& def, const std::vector<TensorType>& operands) {
   using Type = AttributeDef::Type;
   switch (def.type) {
@@ -159,7 +159,7 @@ void change_attributes(Draw& draw, const OpDef& op, const std::vector<OpSample>&
     const AttributeValue* was = call.attributes.find(def.name);
     if (was && !def.required && !def.fallback && draw.chance(0.4)) {
       call.attributes.erase(def.name);
-    } else if (was && draw.chance(0.3)) {  // as another sample has it
+    } else if (was && draw.chance(0.3)) {  // the value of another sample
       if (const AttributeValue* other = draw.pick(samples).attributes.find(def.name)) call.attributes.set(def.name, *other);
     } else if (was) {
       call.attributes.set(def.name, changed(draw, def, *was, call.operands));

@@ -14,7 +14,7 @@
 namespace cleave::testing {
 namespace {
 
-/// One run: its outputs and the values of states by name, what it printed, which effects it had. A failed one has an error.
+/// The outcome of one run: outputs and states by name, printed lines, and effects. A failed run has an error.
 struct Outcome {
   std::vector<std::pair<std::string, Array>> values;
   std::vector<std::string> lines, effects;
@@ -104,7 +104,7 @@ class Checker {
     return outcome;
   }
 
-  /// As many runs as are compared, one after the other; states go on.
+  /// The outcomes of all compared runs, in sequence; states persist between them.
   std::vector<Outcome> runs(const Executable& executable, const Way& way) {
     std::vector<Outcome> all;
     for (int i = 0; i < runs_; ++i) {
@@ -161,7 +161,7 @@ class Checker {
 
   std::optional<std::string> against_reference(const Way& base, const Executable& executable) {
     std::vector<Outcome> reference = reference_runs(*program_.graph);
-    // What nobody reads need not be computed, and then cannot fail.
+    // Unused values need not be computed, and then cannot fail.
     if (reference.back().error && !expected_.back().error) reference = reference_runs(*executable.plan().graph);
     const std::string way = base.name + ", against the reference";
     if (reference.size() != expected_.size() || reference.back().error.has_value() != expected_.back().error.has_value()) {
@@ -170,7 +170,7 @@ class Checker {
     }
     find_exact();
     for (std::size_t run = 0; run < reference.size(); ++run) {
-      if (run > 0 && !all_exact_) break;  // states bring what is not exact into the next run
+      if (run > 0 && !all_exact_) break;  // states carry inexact values into the next run
       const Outcome &is = expected_[run], &should = reference[run];
       if (is.lines.size() != should.lines.size() || is.effects.size() != should.effects.size()) return way + ": other effects";
       for (std::size_t k = 0; k < is.values.size(); ++k) {
@@ -181,7 +181,7 @@ class Checker {
     return std::nullopt;
   }
 
-  /// Which values are the same to the bit however they are computed.
+  /// Finds the values that are equal to the bit however they are computed.
   void find_exact() {
     const auto exact = exact_values(*program_.graph);
     const std::vector<bool> hidden = state_outputs(*program_.graph);
@@ -205,8 +205,8 @@ class Checker {
     return std::nullopt;
   }
 
-  /// The first difference. `approximate`: other devices and groups of operations round in other ways, so that only exact values are
-  /// compared, and what depends on the others (decisions, effects, errors) is not.
+  /// The first difference. `approximate`: other devices and fused groups round differently, so that only exact values are compared, and
+  /// anything that depends on inexact ones (decisions, effects, errors) is not.
   std::optional<std::string> differs(const std::vector<Outcome>& outcomes, const std::vector<Outcome>& expected, bool approximate) const {
     for (std::size_t run = 0; run < std::min(outcomes.size(), expected.size()); ++run) {
       const Outcome &is = outcomes[run], &should = expected[run];

@@ -15,7 +15,7 @@ struct CheckOptions {
   std::string device_loops;  ///< a machine file of an accelerator that decides loops; empty: none
 };
 
-/// What disagrees, beginning with the way of running; nothing: all agree.
+/// The disagreement, beginning with the way of running; nothing if all agree.
 std::optional<std::string> check(const GeneratedProgram& program, std::uint64_t seed, const CheckOptions& options);
 
 }  // namespace cleave::testing

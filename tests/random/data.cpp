@@ -46,7 +46,7 @@ T random_integer(Draw& draw, bool small, bool wild) {
 
 Array random_array(Draw& draw, const TensorType& type, Data data) {
   Array array(type);
-  const bool small = draw.chance(0.6);                    // few distinct values: equal ones meet, sums are exact
+  const bool small = draw.chance(0.6);                    // few distinct values: ties are frequent, sums are exact
   const double specials = draw.chance(0.5) ? 0.15 : 0.0;  // most arrays that may have special values have none
   dispatch(type.dtype, [&](auto zero) {
     using T = decltype(zero);

@@ -1,4 +1,4 @@
-// Data of random programs: arrays of every element type with moderate numbers or with the values at which mistakes show.
+// Data of random programs: arrays of every element type, with moderate numbers or with special values that reveal mistakes.
 #pragma once
 
 #include "graph/array/array.h"
@@ -6,7 +6,7 @@
 
 namespace cleave::testing {
 
-/// What the floating elements of an array may be. Integers may always be of moderate size, and are wild where floating ones would be.
+/// The range of an array's floating elements. Integers are of moderate size, or wild where floating elements would be wild.
 enum class Data : std::uint8_t {
   clean,     ///< numbers from -8 to 8, -0.0 and denormals among them
   moderate,  ///< these, NaN and infinities

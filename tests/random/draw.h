@@ -1,5 +1,5 @@
-// Random draws that survive shrinking: every statement of a program draws from a stream of its own, and a choice among values depends on
-// their names alone, so that leaving out one statement changes no choice of the others that does not read it.
+// Random draws that survive shrinking: every statement of a program draws from its own stream, and a choice among values depends on their
+// names alone. So leaving out a statement changes no choice of other statements, except of those that read its values.
 #pragma once
 
 #include <cstddef>
@@ -21,7 +21,7 @@ class Draw {
   explicit Draw(std::uint64_t seed) : state_(mix(seed + 0x9E3779B97F4A7C15)) {}
 
   std::uint64_t bits() { return mix(state_ += 0x9E3779B97F4A7C15); }
-  /// From 0 to n - 1; 0 if n is 0.
+  /// A number from 0 to n - 1; 0 if n is 0.
   std::int64_t below(std::int64_t n) { return n <= 0 ? 0 : static_cast<std::int64_t>(bits() % static_cast<std::uint64_t>(n)); }
   /// Both ends included.
   std::int64_t between(std::int64_t low, std::int64_t high) { return low + below(high - low + 1); }

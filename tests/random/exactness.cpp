@@ -1,4 +1,4 @@
-// Exactness of values by a fixed point over the graph: what an approximation reaches is not exact.
+// Exactness of values by a fixed point over the graph: a value that depends on an approximate one is not exact.
 #include "tests/random/exactness.h"
 
 #include <cmath>

@@ -1,4 +1,4 @@
-// Which values of a program are equal to the bit in every right execution.
+// Which values of a program are equal to the bit in every correct execution.
 #pragma once
 
 #include "graph/array/array.h"
@@ -6,12 +6,12 @@
 
 namespace cleave::testing {
 
-/// By value: whether no operation that approximates (vocabulary.h) took part in it, nor in a decision about whether it is computed.
+/// For each value, whether no approximating operation (vocabulary.h) contributed to it or to a decision about its computation.
 IdVector<ValueId, char> exact_values(const Graph& graph);
 
 /// Same type and bits, but for which NaN it is.
 bool same(const Array& a, const Array& b);
-/// Where the two differ first: "element 3 is 1 instead of 2".
+/// The first difference between the two arrays: "element 3 is 1 instead of 2".
 std::string first_difference(const Array& a, const Array& b);
 
 }  // namespace cleave::testing

@@ -35,7 +35,7 @@ class Generator {
  private:
   SourceLocation here() { return pool_.here(); }
 
-  /// Notes the statement down; false where it is left out.
+  /// Records the statement; false if it is left out.
   bool begins(const std::string& path) {
     if (options_.skipped.contains(path)) return false;
     program_.statements.push_back(path);
@@ -143,8 +143,8 @@ class Generator {
     return all;
   }
 
-  /// The values that a loop carries, as its body and what comes behind it see them. What a later trip gives is not known yet: nothing is
-  /// claimed of the data.
+  /// The loop-carried values, as seen by the body and behind the loop. The data of later iterations is not known yet, so nothing is assumed
+  /// about it.
   std::vector<PooledValue> carried(Draw& draw, const std::vector<PooledValue>& initial, const std::vector<Operand>& operands) {
     std::vector<PooledValue> values;
     for (std::size_t i = 0; i < initial.size(); ++i) {
@@ -202,7 +202,7 @@ class Generator {
   }
 
   void branch(Draw& draw, const std::string& path) {
-    const std::vector<PooledValue> like = initial_values(draw);  // the arms give values of these types
+    const std::vector<PooledValue> like = initial_values(draw);  // the branches yield values of these types
     const Operand predicate = pool_.predicate(draw);
     pool_.begin_region();
     tracer_.begin_branch(predicate, here(), draw.chance(0.2) ? std::optional(draw.real(0, 1)) : std::nullopt);
@@ -229,7 +229,7 @@ class Generator {
     }
   }
 
-  /// Some inputs take, from the second run on, what an output of their type was.
+  /// Makes some inputs states: from the second run on, such an input has the previous run's value of an output of its type.
   void add_states(Draw& draw, Graph& graph) {
     if (!draw.chance(0.25)) return;
     for (const Output& output : std::vector<Output>(graph.outputs)) {
@@ -247,7 +247,7 @@ class Generator {
   Tracer tracer_;
   ValuePool pool_;
   int depth_ = 0;
-  bool pinned_to_accelerator_ = false;  ///< there is no place for an effect then
+  bool pinned_to_accelerator_ = false;  ///< then effects are not allowed
 };
 
 }  // namespace

@@ -24,9 +24,9 @@ struct EffectTrace {
 
 struct GeneratedProgram {
   std::shared_ptr<const Graph> graph;                                      ///< null: a draw that the Tracer refused; `refusal` says why
-  std::map<std::string, Array> inputs;                                     ///< of all inputs
-  std::shared_ptr<EffectTrace> effects = std::make_shared<EffectTrace>();  ///< of the latest run; to be cleared before each
-  std::vector<std::string> statements;                                     ///< paths of the statements and outputs that stand in it
+  std::map<std::string, Array> inputs;                                     ///< data of all inputs
+  std::shared_ptr<EffectTrace> effects = std::make_shared<EffectTrace>();  ///< effects of the latest run; must be cleared before each run
+  std::vector<std::string> statements;                                     ///< paths of the statements and outputs in the program
   std::set<const OpDef*> drawn;                                            ///< functions that are called
   std::string refusal;
   bool has_pins = false;
@@ -36,7 +36,7 @@ struct GeneratedProgram {
 struct GeneratorOptions {
   std::uint64_t seed = 0;
   std::set<std::string> skipped;  ///< paths of statements and outputs that are left out
-  std::string folder;             ///< where `write_npy` writes
+  std::string folder;             ///< the folder that `write_npy` writes to
 };
 
 GeneratedProgram generate(const Vocabulary& vocabulary, const GeneratorOptions& options);

@@ -1,9 +1,9 @@
-// random_programs: makes random programs and checks each in many ways, for seconds or for hours; shrinks what fails and says how to repeat
-// it.
+// random_programs: makes random programs and checks each in many ways, for seconds or for hours. It shrinks programs that fail and prints
+// the command that repeats each failure.
 //
 //   random_programs [--seconds N] [--count N] [--seed S] [--only SEED [--skip PATH,…]] [--threads 1,2,4] [--failures N] [--keep FOLDER]
 //
-// This process only watches: children that are forked off run the programs, so that a crash or a hang is a failure like others.
+// This process only watches: forked children run the programs, so that a crash or a hang is an ordinary failure.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>

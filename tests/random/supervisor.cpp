@@ -27,11 +27,11 @@ using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kMostFunctions = 1024;
 
-/// What a child tells the supervisor, in memory that both see.
+/// A child's report to the supervisor, in shared memory.
 struct Report {
-  std::atomic<std::uint64_t> seed = 0;      ///< of the program under way
+  std::atomic<std::uint64_t> seed = 0;      ///< seed of the current program
   std::atomic<std::uint64_t> programs = 0;  ///< checked so far
-  std::atomic<std::uint64_t> refused = 0;   ///< of these, refused by the Tracer
+  std::atomic<std::uint64_t> refused = 0;   ///< number of these programs that the Tracer refused
   std::atomic<std::uint64_t> drawn[kMostFunctions] = {};
   char what[4000] = {};
 };
@@ -81,7 +81,7 @@ class Supervisor {
     return generate(vocabulary_, {seed, skipped, folder_.path("")});
   }
 
-  /// In a child: checks one program and tells.
+  /// In a child: checks one program and reports.
   std::optional<std::string> checked(std::uint64_t seed, const std::set<std::string>& skipped) {
     report_->seed = seed;
     const GeneratedProgram program = program_of(seed, skipped);
@@ -96,7 +96,7 @@ class Supervisor {
     return check(program, seed, options_.check);
   }
 
-  /// Runs `work` in a child; why that failed, or nothing.
+  /// Runs `work` in a child; returns the reason of its failure, or nothing.
   template <class Work>
   std::optional<std::string> in_child(const Work& work) {
     std::fflush(nullptr);
@@ -131,7 +131,7 @@ class Supervisor {
     return WEXITSTATUS(status) == 1 ? report_->what : "crashes: exit code " + std::to_string(WEXITSTATUS(status));
   }
 
-  /// Programs from `seed` on until one fails or time is over.
+  /// Checks programs from `seed` on until one fails or the time is up.
   std::optional<Failure> batch(std::uint64_t seed, std::uint64_t count) {
     const auto work = [&]() -> std::optional<std::string> {
       for (;; ++seed) {
@@ -144,7 +144,7 @@ class Supervisor {
     return std::nullopt;
   }
 
-  /// The kind of a failure: what a smaller program must have in common with it.
+  /// The kind of a failure: shrinking must preserve it.
   static std::string kind_of(const std::string& what) {
     for (const char* mark :
          {"crashes", "hangs", "differs from its meaning", "against the reference", "does not compile", "fails", "text"}) {
@@ -153,7 +153,7 @@ class Supervisor {
     return "differs";
   }
 
-  /// Leaves out statements and outputs for as long as it still fails in the same way.
+  /// Leaves out statements and outputs as long as the program still fails in the same way.
   Failure shrunk(Failure failure) {
     const std::string kind = kind_of(failure.what);
     const auto until = Clock::now() + std::chrono::seconds(60);

@@ -9,15 +9,15 @@
 namespace cleave::testing {
 
 struct SupervisorOptions {
-  double seconds = 10;      ///< after which no further program is begun
-  std::uint64_t count = 0;  ///< programs at most; 0: as many as there is time for
-  std::uint64_t seed = 1;   ///< of the first program; the following count up
-  bool only = false;        ///< that one program
+  double seconds = 10;      ///< no program is started after this time
+  std::uint64_t count = 0;  ///< maximum number of programs; 0: limited by time alone
+  std::uint64_t seed = 1;   ///< seed of the first program; later seeds count up
+  bool only = false;        ///< only the program of that seed
   std::set<std::string> skipped;
-  std::uint64_t failures = 1;  ///< after which it gives up
-  double hang_seconds = 60;    ///< that one program may take
+  std::uint64_t failures = 1;  ///< gives up after this many
+  double hang_seconds = 60;    ///< limit for one program
   std::string keep;            ///< a folder for programs and inputs that fail; empty: none
-  std::string program;         ///< as it is to be called again
+  std::string program;         ///< the command that repeats a failure
   CheckOptions check;
 };
 

@@ -12,14 +12,14 @@ constexpr DType kTypes[] = {DType::f32, DType::f32, DType::f32,     DType::f64, 
 
 using Names = std::set<std::string_view>;
 
-/// Results lie between -8 and 8, whatever the operands are, but may be NaN.
+/// Whether results are between -8 and 8 for any operands; they may be NaN.
 bool bounded(const OpDef& op) {
   static const Names names = {"tanh",    "sin", "cos",  "sigmoid", "erf",  "softmax", "sign",
                               "one_hot", "eye", "ones", "zeros",   "atan", "asin",    "acos"};
   return names.contains(op.name);
 }
 
-/// Results are elements of the first operand, or of all.
+/// Whether results consist of elements of the first operand, or of all operands.
 bool moves(const OpDef& op) {
   static const Names names = {"transpose",
                               "permute_dims",
@@ -86,13 +86,13 @@ void ValuePool::keep(Draw& draw, const OpDef& op, const std::vector<PooledValue>
     } else if (moves(op)) {
       made.data = Data::clean;
       for (const PooledValue& operand : operands) made.data = std::max(made.data, operand.data);
-      if (op.name == "max" || op.name == "min") made.data = std::max(made.data, Data::moderate);  // of nothing: infinite
+      if (op.name == "max" || op.name == "min") made.data = std::max(made.data, Data::moderate);  // the maximum of no elements is infinite
     }
     if (made.operand.value.valid()) add(std::move(made));
   }
 }
 
-/// The choice depends on the names of the values that fit, so that it stays where others go.
+/// The choice depends on the names of the values that fit, so that it does not change when others are removed.
 template <class Wanted>
 const PooledValue* ValuePool::find(Draw& draw, const Wanted& wanted) const {
   const std::uint64_t choice = draw.bits();
@@ -117,7 +117,7 @@ Operand ValuePool::apply(std::string_view op, std::initializer_list<Operand> ope
 
 // --- leaves ----------------------------------------------------------------------------------------------------------------------------
 
-/// An input or a parameter at the top, a constant anywhere.
+/// An input or a parameter at the top level, a constant anywhere.
 PooledValue ValuePool::leaf_of(Draw& draw, Array array, Data data) {
   const std::string name = "x" + std::to_string(draw.bits());
   Operand operand;
@@ -149,7 +149,7 @@ void ValuePool::add_leaf(Draw& draw) {
 
 // --- operands --------------------------------------------------------------------------------------------------------------------------
 
-/// Made of another value: of other data, shape or element type.
+/// A value of the wanted type, made from a value with other data, shape or element type.
 std::optional<PooledValue> ValuePool::adapted(Draw& draw, const TensorType& type, Data data) {
   const auto same_size = [&](const PooledValue& v) { return v.type.elements() == type.elements() && v.type.elements() > 0; };
   const PooledValue* source = find(draw, [&](const PooledValue& v) { return v.type == type; });

@@ -16,8 +16,8 @@ namespace cleave::testing {
 struct PooledValue {
   Operand operand;
   TensorType type;
-  Data data = Data::wild;  ///< what its floating elements may be
-  std::uint64_t id = 0;    ///< depends on the statement that made it alone
+  Data data = Data::wild;  ///< the range of its floating elements
+  std::uint64_t id = 0;    ///< depends only on the statement that made the value
 };
 
 class ValuePool {
@@ -29,9 +29,9 @@ class ValuePool {
 
   void add_leaf(Draw& draw);  ///< an input, a parameter or a constant
   void add(PooledValue value);
-  /// The results of a call, those of them that later statements may read.
+  /// Adds those results of a call that later statements may read.
   void keep(Draw& draw, const OpDef& op, const std::vector<PooledValue>& operands, const std::vector<Operand>& results);
-  /// What is added from here on can be read until the region ends; leaves are constants there.
+  /// Values added from here on can be read until the region ends; leaves are constants in the region.
   void begin_region() { regions_.push_back(values_.size()); }
   void end_region() {
     values_.resize(regions_.back());
@@ -41,9 +41,9 @@ class ValuePool {
   [[nodiscard]] const PooledValue* any(Draw& draw) const;
   [[nodiscard]] const PooledValue* late(Draw& draw) const;  ///< one of those added last
   PooledValue value(Draw& draw, const Operand& operand, Data data);
-  /// A value of that type with such data: one that is there, one made of another, or a new leaf.
+  /// A value of that type with such data: an existing one, one made from another value, or a new leaf.
   PooledValue of_type(Draw& draw, const TensorType& type, Data data);
-  /// For operand `index` of `call`.
+  /// A value for operand `index` of `call`.
   PooledValue operand(Draw& draw, const DrawnCall& call, std::size_t index);
   Operand small_integer(Draw& draw, std::int64_t below);  ///< an i32 scalar from 0, often computed
   Operand predicate(Draw& draw);
@@ -61,7 +61,7 @@ class ValuePool {
   bool large_;
   std::shared_ptr<const std::string> file_;
   std::vector<PooledValue> values_;
-  std::vector<std::size_t> regions_;  ///< of each open one: how many values there were before
+  std::vector<std::size_t> regions_;  ///< for each open region, the number of values at its begin
   int line_ = 0;
 };
 

@@ -13,7 +13,7 @@
 namespace cleave::testing {
 namespace {
 
-/// How much a call may be: elements of its operands and, again, of its results, and operations.
+/// The size limits of a call: elements of its operands and of its results, and operations.
 struct Bounds {
   std::int64_t elements;
   double work;
@@ -28,13 +28,13 @@ bool is_one_of(const OpDef& op, const Names& names) {
   return names.contains(op.name);
 }
 
-/// Their data must be right in ways that types do not tell (a matrix that can be factorised): they are called with data of samples only.
+/// Ops whose data must satisfy conditions that types do not express (a factorizable matrix): they are called with the samples' data alone.
 bool needs_sample_data(const OpDef& op) {
   static const Names names = {"solve", "inv", "det", "slogdet", "cholesky", "qr", "eigh", "eigvalsh", "svd", "svdvals"};
   return is_one_of(op, names) || op.name == "matrix_norm";
 }
 
-// --- what is accepted ------------------------------------------------------------------------------------------------------------------
+// --- accepted inputs -------------------------------------------------------------------------------------------------------------------
 
 bool few_elements(const std::vector<TensorType>& types, const Bounds& bounds) {
   std::int64_t sum = 0;
@@ -52,7 +52,7 @@ bool accepted(DrawnCall& call, const Bounds& bounds) {
   const auto* results = std::get_if<std::vector<TensorType>>(&types);
   if (!results || !few_elements(*results, bounds) || results->size() > 8) return false;
   if (call.op->cost && !(call.op->cost(call.operands, *results, call.attributes).flops <= bounds.work)) return false;
-  for (std::size_t k = 0; k < call.operands.size(); ++k)  // there is no valid index into nothing
+  for (std::size_t k = 0; k < call.operands.size(); ++k)  // an empty axis has no valid index
     if (index_extent(call, k).value_or(1) < 1 && call.operands[k].elements() > 0) return false;
   return true;
 }
@@ -63,7 +63,7 @@ std::span<const LeftOut> left_out() {
   return {};
 }
 
-// `max` and `min` are not exact: of zeros of both signs they give the one that they meet first, and kernels have another order.
+// `max` and `min` are not exact: for zeros of both signs the result depends on the order of the elements, which differs among kernels.
 bool approximates(const OpDef& op, const Attributes& attributes) {
   static const Names exact = {"add",
                               "subtract",
@@ -154,9 +154,9 @@ bool approximates(const OpDef& op, const Attributes& attributes) {
 }
 
 Data operand_data(const OpDef& op) {
-  static const Names bits_show = {"bitcast", "signbit", "copysign", "unique", "write_npy"};  // which NaN it is would be seen
+  static const Names bits_show = {"bitcast", "signbit", "copysign", "unique", "write_npy"};  // results that reveal the payload of a NaN
   if (is_one_of(op, bits_show)) return Data::clean;
-  // Kernels of transforms know that sin(0) is 0, also of what is no number, and those of convolutions multiply the padding's zeros with
+  // Kernels of transforms assume that sin(0) * x is 0 for any x, NaN included, and those of convolutions multiply the padding's zeros with
   // weights.
   static const Names zeros_show = {"fft", "ifft", "rfft", "irfft", "conv", "attention"};
   if (is_one_of(op, zeros_show)) return Data::clean;

@@ -1,5 +1,5 @@
 // The vocabulary as random programs draw it: a call of a function with operand types and attributes that its type rule accepts, made by
-// changing one of its samples (tests/support/op_samples), and what must hold of the operands' data.
+// changing one of its samples (tests/support/op_samples), and the constraints on the operands' data.
 #pragma once
 
 #include <optional>
@@ -12,27 +12,27 @@
 
 namespace cleave::testing {
 
-/// A function that random programs leave out, and why. An entry whose function could be drawn is a mistake (main.cpp).
+/// A function that random programs leave out, with the reason. An entry whose function could be drawn is an error (main.cpp).
 struct LeftOut {
   std::string_view function, reason;
 };
 std::span<const LeftOut> left_out();
 
-/// A call to be made.
+/// A drawn call.
 struct DrawnCall {
   const OpDef* op = nullptr;
   std::vector<TensorType> operands;
   Attributes attributes;
-  const OpSample* sample = nullptr;  ///< that it was made from
-  bool sample_data = false;          ///< the operands are the sample's own
+  const OpSample* sample = nullptr;  ///< the sample that it was made from
+  bool sample_data = false;          ///< the operands have the sample's data
 };
 
-/// Whether kernels may compute a floating result otherwise than the reference implementation, within the tolerance of
+/// Whether kernels may compute a floating result that differs from the reference implementation's, within the tolerance of
 /// executor/check/compare.h. Other operations agree to the bit.
 bool approximates(const OpDef& op, const Attributes& attributes);
-/// What the floating operands of a function may be, so that the difference between two right results is within the tolerance.
+/// The range of a function's floating operands in which the difference between two correct results is within the tolerance.
 Data operand_data(const OpDef& op);
-/// The extent into which the integers of operand `operand` are indices; nothing: they are no indices.
+/// The extent of the axis that the integers of operand `operand` index; nothing if they are not indices.
 std::optional<std::int64_t> index_extent(const DrawnCall& call, std::size_t operand);
 
 /// Data that operand `operand` must have: where the window of a dynamic_slice or dynamic_update_slice begins. Nothing: any data.
@@ -43,7 +43,8 @@ class Vocabulary {
   Vocabulary();
   /// All functions that are not left out.
   [[nodiscard]] const std::vector<const OpDef*>& functions() const { return functions_; }
-  /// A call of `op`. With `near`: one whose first operand has that type, if there is one. `large`: of more elements than one thread takes.
+  /// A call of `op`. With `near`: one whose first operand has that type, if there is one. `large`: with enough elements for several
+  /// threads.
   [[nodiscard]] std::optional<DrawnCall> call(Draw& draw, const OpDef& op, const TensorType* near, bool large = false) const;
 
  private:

@@ -1,4 +1,4 @@
-// Every model file of the tree: what a property of all plans or documents is tried on.
+// Every model file of the source tree, for tests of properties that all plans or documents must have.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 
 namespace cleave::testing {
 
-/// Of models, examples of the documents and golden cases, in order; some are there for their errors.
+/// Paths of models, examples of the documents and golden cases, sorted; some contain errors on purpose.
 inline std::vector<std::filesystem::path> all_models() {
   std::vector<std::filesystem::path> paths;
   for (const char* folder : {"models", "docs/examples", "tests/golden"})

@@ -1,4 +1,4 @@
-// BlasBench: one product at a time on the fake cuBLASLt, with memory and a stream of its own.
+// BlasBench: runs one matrix product at a time on the fake cuBLASLt, with its own memory and stream.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -28,7 +28,7 @@ class BlasBench {
 
   cuda::MatmulSetting setting;
 
-  /// With each operand at a place of its own.
+  /// Each operand gets its own device memory.
   Result<std::unique_ptr<cuda::Matmul>> prepare(const runtime::MatmulPlan& plan) {
     cuda::MatmulTrial trial;
     if (setting.kept.on()) {
@@ -40,7 +40,7 @@ class BlasBench {
     return matmul;
   }
 
-  /// The product of the arrays as they lie.
+  /// Computes the product of the arrays in their given layout.
   Result<Array> run(const runtime::MatmulPlan& plan, const Array& a, const Array& b, const Array& bias, const TensorType& result) {
     Result<std::unique_ptr<cuda::Matmul>> matmul = prepare(plan);
     if (!matmul) return matmul.error();
@@ -52,7 +52,7 @@ class BlasBench {
     if (status) status = put(addresses().bias, bias);
     if (status) status = matmul.launch(stream_.get(), addresses(), workspace_.get());
     if (status) return get(result);
-    // Whoever fails leaves nothing in flight.
+    // A failure must leave no work in flight.
     (void)finish();
     return status.error();
   }

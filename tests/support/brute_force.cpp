@@ -18,7 +18,7 @@ bool covers(const Problem& problem, int above, int below) {
   return below == above;
 }
 
-/// The cheapest set of regions, tried one by one, that serves every region of `needed`; of those where the host comes by.
+/// The cost of the cheapest set of regions that serves every region of `needed`, by trying all sets of regions that the host executes.
 double cheapest_regions(const Problem& problem, int top, double seconds, const std::vector<int>& needed,
                         const std::vector<std::uint8_t>& on_host) {
   if (needed.empty()) return 0;
@@ -86,7 +86,7 @@ class Costs {
       mask |= std::uint64_t{1} << i;
       needed.push_back(uses_[v][i].region);
     }
-    std::uint64_t absent = 0;  // drivers: regions where nothing may stand
+    std::uint64_t absent = 0;  // drivers: regions that no transfer may be in
     for (std::size_t r = 0; r < problem_.regions.size(); ++r)
       if (const int driver = problem_.regions[r].driver; driver >= 0 && !on_host[driver]) absent |= std::uint64_t{1} << r;
     const std::pair key(2 * mask + (to_accelerator ? 1 : 0), absent);
@@ -114,7 +114,7 @@ bool allowed(const Problem& problem, const std::vector<std::uint8_t>& on_host, c
       if (on_host[i] != on_host[j] || on_accelerator[i] != on_accelerator[j]) return false;
     }
   }
-  // What a driver's value says, the accelerator cannot tell the host.
+  // The host cannot read a driver's value from the accelerator.
   for (const auto& use : problem.uses) {
     const std::int32_t producer = problem.values[use.value].node;
     const bool driver = std::any_of(problem.regions.begin(), problem.regions.end(), [&](const auto& r) { return r.driver == producer; });

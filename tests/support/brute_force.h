@@ -1,4 +1,5 @@
-// The oracle of the solver: every placement of a small problem, every way to transfer, nothing clever. Shares no code with the solver.
+// The exhaustive-search oracle of the solver: it tries every placement of a small problem and every way to transfer, with no shortcuts. It
+// shares no code with the solver.
 #pragma once
 
 #include <cstdint>
@@ -17,12 +18,12 @@ struct BruteForce {
   bool feasible = false;
   double seconds = 0;                               ///< the optimum
   std::vector<Choice> optimal;                      ///< all choices within 1e-9 of it
-  std::vector<std::uint8_t> fewest_on_accelerator;  ///< the nodes that have an accelerator copy in all optimal choices
+  std::vector<std::uint8_t> fewest_on_accelerator;  ///< the nodes with an accelerator copy in all optimal choices
 };
 
 /// Tries every choice of copies; transfers of each value and direction by trying every set of regions.
 BruteForce brute_force(const PlacementProblem& problem);
-/// What one choice of copies costs.
+/// The cost of one choice of copies, in seconds.
 double brute_force_cost(const PlacementProblem& problem, const std::vector<std::uint8_t>& on_host,
                         const std::vector<std::uint8_t>& on_accelerator);
 

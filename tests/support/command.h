@@ -1,4 +1,4 @@
-// Runs a command as a user would and gives what it printed. For tests of the command line and of the documents.
+// Runs a command as a user would and returns its output and exit code. For tests of the command line and of the documents.
 #pragma once
 
 #include <string>
@@ -10,14 +10,14 @@
 namespace cleave::testing {
 
 struct CommandResult {
-  int code = -1;  ///< exit status; 128 + signal if one ended it
+  int code = -1;  ///< exit status; 128 + signal number if a signal ended the command
   std::string out, err;
 };
 
 /// `bash -c command` in `folder`, with the built `cleave` first on PATH and no terminal.
 CommandResult run_command(const std::string& command, const std::string& folder = source_dir());
 
-/// What stands on standard error before the last line of `check`, `explain` and `run`, which says what a run's time goes to.
+/// The standard error of `check`, `explain` and `run` without its last line, the breakdown of a run's time.
 std::string without_account(const std::string& err);
 
 std::string read_file(const std::string& path);

@@ -1,4 +1,4 @@
-// Executables that tests run, made of a graph.
+// Compiles a graph to an Executable that a test can run.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -10,14 +10,14 @@
 
 namespace cleave::testing {
 
-/// A graph that does not compile is a failure of the test.
+/// Fails the test if the graph does not compile.
 inline Executable compiled(const Graph& graph, const CompileOptions& options = {}) {
   Result<Executable> program = compile(graph, options);
   if (!program) ADD_FAILURE() << to_string(program.error().location) << ": " << program.error().message;
   return *program;
 }
 
-/// All that can run on the accelerator of `device` is placed there; the host has three threads.
+/// Places on `device` every operation that can run there; the host has three threads.
 inline Executable compiled_on(const Graph& graph, const std::string& device) {
   CompileOptions options{.device = device};
   if (device != "none") options.placement = Policy::accelerator;

@@ -10,7 +10,7 @@
 
 namespace cleave::testing {
 
-/// start, start + 1, ... in row-major order.
+/// An array of start, start + 1, ... in row-major order.
 template <class T = std::int32_t>
 Array counting(Shape shape, T start = 0) {
   Array array(TensorType{DTypeOf<T>::value, std::move(shape)});

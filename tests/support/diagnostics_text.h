@@ -1,4 +1,4 @@
-// What a graph's diagnostics say, as a reader without colours sees it.
+// The text of a graph's diagnostics as shown without colors.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace cleave::testing {
 
-/// Without the lines of the source.
+/// Omits the quoted source lines.
 inline std::string text_of_diagnostics(const Graph& graph) {
   return to_text(graph.diagnostics, {.color = false, .source = false});
 }

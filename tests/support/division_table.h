@@ -1,5 +1,5 @@
-// Quotients and remainders of special numbers as NumPy 2.4 gives them: numpy.floor_divide and numpy.remainder of each value by each, to
-// the sign of zeros. Devices must give the same bits (any NaN for a NaN).
+// Quotients and remainders of special numbers as NumPy 2.4 computes them: numpy.floor_divide and numpy.remainder of each pair of values,
+// including the sign of zeros. Devices must give the same bits (any NaN equals any NaN).
 #pragma once
 
 #include <cmath>
@@ -25,7 +25,7 @@ std::vector<Array> operands_of(const DivisionTable<T>& table) {
   return {Array::of<T>({DivisionTable<T>::kCount, 1}, values), Array::of<T>({DivisionTable<T>::kCount}, values)};
 }
 
-/// The first element that is not the expected one to its sign; empty if there is none.
+/// The first element that differs from the expected one, signs of zeros included; empty if all are equal.
 template <class T, int n>
 std::string first_wrong(const Array& computed, const T (&expected)[n][n]) {
   const T* values = computed.data<T>();

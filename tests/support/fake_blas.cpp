@@ -13,25 +13,25 @@ namespace cleave::testing {
 struct FakeMatmul {
   bool transpose_a = false, transpose_b = false;
   cublasComputeType_t compute = CUBLAS_COMPUTE_32F;
-  cudaDataType_t scale = CUDA_R_32F;  ///< of alpha and beta
+  cudaDataType_t scale = CUDA_R_32F;  ///< type of alpha and beta
   cublasLtEpilogue_t epilogue = CUBLASLT_EPILOGUE_DEFAULT;
   CUdeviceptr bias = 0;
 };
 
 namespace {
 
-/// What the fake writes into cublasLtMatmulAlgo_t.
+/// The fake's content of cublasLtMatmulAlgo_t.
 struct Algorithm {
-  std::uint64_t mark = 0;  ///< that it is one of ours
+  std::uint64_t mark = 0;  ///< marks the algorithm as the fake's
   std::uint64_t index = 0, workspace = 0;
-  std::uint64_t product = 0;  ///< what it was made for, as a hash
+  std::uint64_t product = 0;  ///< a hash of the product that it was made for
   std::uint32_t alignment[4] = {};
   std::uint64_t unused[2] = {};
 };
 static_assert(sizeof(Algorithm) == sizeof(cublasLtMatmulAlgo_t));
 constexpr std::uint64_t kMark = 0xB1A5'A160;
 
-/// The algorithms of the fake. The library's order is by its own reckoning, which errs.
+/// The fake's algorithms. Their order follows the library's own estimate, which is wrong.
 struct Known {
   double seconds = 0;
   std::uint64_t workspace = 0;
@@ -76,7 +76,7 @@ void store(int type, std::byte* to, double value) {
   std::memcpy(to, from, width(type));
 }
 
-/// An operand as the tensor cores take it.
+/// An operand as the tensor cores round it.
 double rounded(cublasComputeType_t compute, double value) {
   if (compute == CUBLAS_COMPUTE_32F_FAST_16BF) return static_cast<float>(BFloat16(static_cast<float>(value)));
   if (compute != CUBLAS_COMPUTE_32F_FAST_TF32) return value;
@@ -85,7 +85,7 @@ double rounded(cublasComputeType_t compute, double value) {
   return std::ldexp(std::nearbyint(mantissa * 2048) / 2048, exponent);
 }
 
-/// Where an element is, in bytes.
+/// The offset of an element, in bytes.
 std::size_t place(const FakeMatrix& matrix, std::int64_t batch, std::int64_t row, std::int64_t column) {
   return static_cast<std::size_t>(batch * matrix.stride + column * matrix.leading + row) * width(matrix.type);
 }
@@ -134,7 +134,7 @@ std::uint64_t mix(std::uint64_t sum, std::int64_t value) {
   return (sum ^ static_cast<std::uint64_t>(value)) * 0x100000001b3U;
 }
 
-/// What an algorithm is made for.
+/// A hash of the product and shapes that an algorithm is made for.
 std::uint64_t hash(const FakeMatmul& product, const FakeMatrix (&shapes)[3]) {
   std::uint64_t sum = mix(mix(mix(0xcbf29ce484222325U, product.transpose_a), product.transpose_b), product.compute);
   sum = mix(mix(sum, product.scale), product.epilogue);
@@ -145,7 +145,7 @@ std::uint64_t hash(const FakeMatmul& product, const FakeMatrix (&shapes)[3]) {
   return sum;
 }
 
-/// What the library has against a matrix; null: nothing.
+/// The reason why the library rejects a matrix; null if it accepts it.
 const char* problem(const FakeMatrix& m) {
   if (m.rows <= 0 || m.columns <= 0) return "a matrix without elements";
   if (m.leading < m.rows) return "a leading dimension below the number of rows";
@@ -155,7 +155,7 @@ const char* problem(const FakeMatrix& m) {
   return nullptr;
 }
 
-/// What the library has against a product; null: nothing.
+/// The reason why the library rejects a product; null if it accepts it.
 const char* problem(const FakeMatmul& product, const FakeMatrix (&shapes)[3]) {
   const auto& [a, b, d] = shapes;
   for (const FakeMatrix& m : shapes) {
@@ -205,7 +205,7 @@ struct FakeBlas {
     return status;
   }
 
-  /// `value` into `to`, whose size must be the attribute's.
+  /// Copies `value` into `to`, whose size must be the attribute's.
   template <class T, class To>
   static cublasStatus_t take(D& d, const void* value, std::size_t bytes, To& to) {
     if (!value || bytes != sizeof(T)) return refuse(d, "an attribute of the wrong size");
@@ -263,7 +263,7 @@ struct FakeBlas {
     });
   }
 
-  /// A product and its matrices as the library looks at them, or why it does not.
+  /// A product and its matrices as the library sees them, or the reason why it rejects them.
   struct Seen {
     FakeMatmul product;
     FakeMatrix shapes[3];
@@ -305,7 +305,7 @@ struct FakeBlas {
     });
   }
 
-  /// Whether an algorithm is one that we gave out for this product.
+  /// Whether the fake offered this algorithm for this product.
   static bool fits(const Algorithm& algorithm, const Seen& seen) {
     return algorithm.mark == kMark && algorithm.index < std::size(kAlgorithms) && algorithm.product == hash(seen.product, seen.shapes) &&
            algorithm.workspace == kAlgorithms[algorithm.index].workspace;

@@ -1,4 +1,4 @@
-// The fake driver's cuBLASLt: fills its table. Products are computed when their turn on the stream comes.
+// The fake driver's cuBLASLt: fills the library's function table. A product is computed when the stream reaches it.
 #pragma once
 
 #include "executor/cuda/matmul/blas_api.h"

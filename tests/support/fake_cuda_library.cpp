@@ -1,8 +1,8 @@
-// The fake driver as a library: libcuda, NVRTC and cuBLASLt in one, for programs that open them where there is no GPU
-// (tests/tools/gpu_check_bare_root_test.py). All three names have to lead here, in a folder that CLEAVE_CUDA_LIBRARIES names: a real
-// cuBLASLt finds no GPU behind this driver and makes no handle. What is enqueued happens at once, and kernels compute nothing.
-// CLEAVE_FAKE_STALL=N: the Nth thing on a stream of each process never ends. CLEAVE_FAKE_REPORT=FILE: a process that ends adds what it was,
-// how many calls it made, and what no correct program does.
+// The fake driver as a shared library: libcuda, NVRTC and cuBLASLt in one, for programs that open them on a machine without a GPU
+// (tests/tools/gpu_check_bare_root_test.py). All three names must lead to this library, in a folder that CLEAVE_CUDA_LIBRARIES names: a
+// real cuBLASLt finds no GPU behind this driver and creates no handle. Enqueued work is executed at once, and kernels compute nothing.
+// CLEAVE_FAKE_STALL=N: the Nth command on a stream of each process never completes. CLEAVE_FAKE_REPORT=FILE: at its exit, a process appends
+// its name, the number of its calls, and the calls that no correct program makes.
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
@@ -21,7 +21,7 @@ struct Library {
 
 Library* made();
 
-/// For as long as the process lives: its threads may be in a call when it ends.
+/// Never destroyed: the process's threads may be in a call when it ends.
 Library& library() {
   static Library* const one = made();
   return *one;
@@ -33,7 +33,7 @@ Library* made() {
   all->driver.allow_pageable();
   all->driver.set_memory(std::size_t{128} << 20);
   teach_probe(all->driver, [all](const std::vector<std::uint64_t>& values) {
-    all->driver.keep_page_locked();  // the thread may look once more when the probe has given it back
+    all->driver.keep_page_locked();  // the thread may read once more after the probe has freed it
     std::thread([values] { answer_probe(values); }).detach();
   });
   if (const char* number = std::getenv("CLEAVE_FAKE_STALL")) all->driver.stall_command(std::strtoll(number, nullptr, 10));
@@ -50,7 +50,7 @@ Library* made() {
 }  // namespace
 }  // namespace cleave::testing
 
-// Each call leads into the fake's table; the headers' macros have given some of them the names of their versions.
+// Each call is forwarded to the fake's table; the headers' macros have renamed some calls to versioned names.
 #define CLEAVE_EXPORT(name, table)                                                                    \
   extern "C" {                                                                                        \
   static decltype(&::name) cleave_find_##name() {                                                     \
@@ -66,7 +66,7 @@ CLEAVE_CUDA_DRIVER_CALLS(CLEAVE_EXPORT_DRIVER)
 CLEAVE_CUDA_COMPILER_CALLS(CLEAVE_EXPORT_COMPILER)
 CLEAVE_CUDA_BLAS_CALLS(CLEAVE_EXPORT_BLAS)
 
-/// The real NVRTC asks for it, and does without.
+/// The real NVRTC requests this function, and works without it.
 extern "C" __attribute__((visibility("default"))) CUresult cuGetExportTable(const void** table, const CUuuid*) {
   *table = nullptr;
   return CUDA_ERROR_NOT_FOUND;

@@ -79,7 +79,7 @@ struct FakeDnn {
     const bool single = seen.x.type == static_cast<int>(Type::f32);
     if (single && seen.convolution.math != static_cast<int>(cuda::DnnMath::multiply_add))
       return refuse(d, "f32 that may be rounded to TF32");
-    if (groups == 7) return kNotSupported;  // what the fake has no algorithm for
+    if (groups == 7) return kNotSupported;  // a case for which the fake has no algorithm
     return R::success;
   }
 
@@ -111,7 +111,7 @@ struct FakeDnn {
     return static_cast<std::size_t>(count(tensor)) * (type == Type::f64 ? 8 : type == Type::f32 ? 4 : 2);
   }
 
-  /// With two or three spatial axes; of two, one of a single element in front.
+  /// For two or three spatial axes; two are extended by a leading one of a single element.
   static void convolve(const Seen& seen, const std::byte* x, const std::byte* weights, std::byte* y) {
     const auto three = [](std::vector<int> numbers, int front) {
       if (numbers.size() == 2) numbers.insert(numbers.begin(), front);
@@ -214,7 +214,7 @@ struct FakeDnn {
   }
 
   static void fill_work(cuda::DnnApi& t) {
-    // An offer that cannot run, one that wants too much, one whose bits change, and two that do.
+    // Offers an algorithm that cannot run, one that wants too much workspace, one that is not deterministic, and two good ones.
     t.cudnnGetConvolutionForwardAlgorithm_v7 = [](cuda::DnnHandle handle, cuda::DnnTensor x, cuda::DnnFilter weights,
                                                   cuda::DnnConvolution convolution, cuda::DnnTensor y, int most, int* number,
                                                   cuda::DnnOffer* offers) {

@@ -1,4 +1,4 @@
-// The fake driver's cuDNN: fills its table. Convolutions are computed when their turn on the stream comes, by the sum that defines them.
+// The fake driver's cuDNN: fills the library's function table. A convolution is computed by its defining sum when the stream reaches it.
 #pragma once
 
 #include "executor/cuda/library/dnn_api.h"

@@ -17,10 +17,10 @@
 namespace cleave::testing {
 namespace {
 
-FakeDriver* the_driver = nullptr;  // the calls of the driver carry no handle that could lead here
+FakeDriver* the_driver = nullptr;  // the driver's functions have no handle that could lead here
 std::atomic<std::uint64_t> drivers = 0;
 
-/// Contexts of a thread, under some driver.
+/// The contexts of a thread for one fake driver.
 struct ThreadContexts {
   std::uint64_t driver = 0;
   std::vector<CUcontext> stack;
@@ -84,7 +84,7 @@ cuda::LaunchWords* FakeDriver::launch_of(std::uint64_t ticket) {
   return reinterpret_cast<cuda::LaunchWords*>(resolve(ticket & ~cuda::kTicketInMemory, sizeof(cuda::LaunchWords)));
 }
 
-/// The kernel that moves small values to and from page-locked memory, which is no operation's.
+/// The kernel that moves small values to and from page-locked memory; it belongs to no operation.
 void FakeDriver::hand_over(const std::vector<std::uint64_t>& values) {
   const cuda::Handover what{values[0], values[1], values[2], values[3], values[4], values[5], values[6]};
   ++handed_over_;
@@ -183,7 +183,7 @@ std::size_t FakeDriver::number_of(const KernelRequest& request) {
 void FakeDriver::teach(const KernelRequest& request, cuda::KernelSource& source, const std::shared_ptr<const cuda::KernelSource>& generated,
                        bool around) {
   std::lock_guard lock(mutex_);
-  // Several operations may have one text, and a launch does not say for which it is: a remark in the text does.
+  // Several operations may have the same text, and a launch does not name the operation: a comment added to the text does.
   source.text += "\n// request " + std::to_string(number_of(request)) + "\n";
   for (std::size_t i = 0; i < source.launches.size(); ++i) {
     const cuda::KernelLaunch& launch = source.launches[i];
@@ -231,7 +231,7 @@ bool FakeDriver::failed_without_harm() const {
 
 std::string FakeDriver::leaks() const {
   std::string text;
-  const std::size_t contexts = sticky_ == CUDA_SUCCESS ? static_cast<std::size_t>(contexts_) : 0;  // a lost one is kept on purpose
+  const std::size_t contexts = sticky_ == CUDA_SUCCESS ? static_cast<std::size_t>(contexts_) : 0;  // a lost context is kept on purpose
   const std::pair<const char*, std::size_t> live[] = {{"context", contexts},
                                                       {"stream", streams_.size()},
                                                       {"event", events_.size()},
@@ -356,7 +356,7 @@ bool FakeDriver::run_any() {
   return true;
 }
 
-/// No more than the event needs.
+/// Executes no more work than the event needs.
 void FakeDriver::run_until_done(const FakeEvent& event) {
   while (event.done < event.recorded) {
     const FakeEvent* wanted = &event;
@@ -378,7 +378,7 @@ void FakeDriver::run_until_done(const FakeEvent& event) {
 void FakeDriver::launch(const Meaning& meaning, const std::vector<std::uint64_t>& parameters) {
   if (meaning.last) ++launches_[meaning.request.name()];
   if (meaning.source) return launch_text(meaning, parameters);
-  if (!meaning.last) return;  // the last launch of an operation does it all
+  if (!meaning.last) return;  // the last launch of an operation computes all of it
   const Request& request = meaning.request;
   std::vector<std::byte*> operands;
   for (const std::vector<TensorType>* types : {&request.inputs, &request.results}) {
@@ -440,7 +440,7 @@ Status FakeDriver::run(const Request& request, std::vector<std::byte*> operands)
   const OpContext context{[](std::string_view) {}};
   std::vector<TensorView> known;
   for (std::size_t i = 0; i < request.inputs.size(); ++i) known.push_back({&request.inputs[i], operands[i]});
-  std::vector<std::vector<std::byte>> own;  // what fused steps hand to each other
+  std::vector<std::vector<std::byte>> own;  // intermediate values between fused steps
   for (const Request::Step& step : request.steps) {
     std::vector<TensorView> inputs, results;
     for (const std::size_t operand : step.operands) inputs.push_back(known[operand]);
@@ -452,7 +452,7 @@ Status FakeDriver::run(const Request& request, std::vector<std::byte*> operands)
     if (Status status = run_guarded(host_kernel(*step.op), {*step.op, step.attributes, inputs, results, context}); !status) return status;
     known.insert(known.end(), results.begin(), results.end());
   }
-  for (std::size_t i = 0; i < request.written.size(); ++i) {  // at last: a result may lie on an input
+  for (std::size_t i = 0; i < request.written.size(); ++i) {  // written last, since a result may share memory with an input
     const TensorView& from = known[request.inputs.size() + request.written[i]];
     if (from.type->bytes() > 0) std::memcpy(operands[request.inputs.size() + i], from.data, static_cast<std::size_t>(from.type->bytes()));
   }
@@ -461,13 +461,13 @@ Status FakeDriver::run(const Request& request, std::vector<std::byte*> operands)
 
 // --- the calls -------------------------------------------------------------------------------------------------------------------------
 
-/// One function for each call; each with the driver's lock.
+/// One function for each driver call; each holds the driver's lock.
 struct FakeCalls {
   using D = FakeDriver;
   static std::unique_lock<std::mutex> lock() { return std::unique_lock(driver().mutex_); }
   static FakeDriver& driver() { return FakeDriver::current(); }
 
-  /// A call that changes something: `act(driver)` unless it is to fail.
+  /// A call that changes state: executes `act(driver)` unless it is chosen to fail.
   template <class Act>
   static CUresult call(const char* name, Act&& act, bool needs_context = true) {
     FakeDriver& d = driver();
@@ -475,7 +475,7 @@ struct FakeCalls {
     if (const CUresult result = d.enter(name, needs_context); result != CUDA_SUCCESS) return result;
     return act(d);
   }
-  /// A call that gives something back: it does so even where it fails.
+  /// A call that releases a resource: it does so even if it fails.
   template <class Act>
   static CUresult give_back(const char* name, Act&& act, bool needs_context = true) {
     FakeDriver& d = driver();
@@ -566,7 +566,7 @@ void FakeCalls::fill_device(cuda::DriverApi& t) {
           if (--d.contexts_ < 0) d.misuse("a context released twice");
           const bool empty = d.streams_.empty() && d.events_.empty() && d.device_memory_.empty() && d.host_memory_.empty();
           if (d.contexts_ == 0 && !empty) d.misuse("a context released before what is in it");
-          if (d.contexts_ == 0) d.sticky_ = CUDA_SUCCESS;  // the next one is made anew
+          if (d.contexts_ == 0) d.sticky_ = CUDA_SUCCESS;  // the next context is created anew
           return CUDA_SUCCESS;
         },
         false);
@@ -685,7 +685,7 @@ void FakeCalls::fill_memory(cuda::DriverApi& t) {
   };
 }
 
-/// `host`: the side that is on the host, if any. Memory is looked up when the copy happens.
+/// `host`: the side that is in host memory, if any. Memory is looked up when the copy is executed.
 CUresult FakeCalls::copy(const char* name, CUdeviceptr to, CUdeviceptr from, const void* host, std::size_t bytes, CUstream stream) {
   return call(name, [&](D& d) {
     if (bytes == 0) d.misuse(std::string(name) + " of nothing");
@@ -701,7 +701,7 @@ CUresult FakeCalls::copy(const char* name, CUdeviceptr to, CUdeviceptr from, con
   });
 }
 
-/// What is sent is read at once; what comes is there when the call returns.
+/// Data to the device is read at once; data from the device has arrived when the call returns.
 CUresult FakeCalls::copy_pageable(D& d, CUdeviceptr to, CUdeviceptr from, const void* host, std::size_t bytes, CUstream stream) {
   if (reinterpret_cast<CUdeviceptr>(host) == from) {
     const auto* first = static_cast<const std::byte*>(host);
@@ -796,7 +796,7 @@ void FakeCalls::fill_streams(cuda::DriverApi& t) {
   };
 }
 
-/// Blocks until the event is done, for ever if it never is: until the driver ends.
+/// Blocks until the event completes; if it never does, until the driver is destroyed.
 CUresult FakeCalls::synchronize(CUevent event) {
   D& d = driver();
   ++d.sleepers_;

@@ -1,7 +1,7 @@
-// FakeDriver: a GPU of the mind behind the tables of the driver and the compiler (executor/cuda/driver_api.h). Strict where the real one
-// is silent: device memory has addresses of its own, nothing happens before a seeded scheduler lets it, handles are followed from birth to
-// death, and every call can be made to fail. Launches run the host's kernel of the operation that the launched text was made for, on the
-// addresses that the launch was given.
+// FakeDriver: an imaginary GPU behind the function tables of the driver and of the compiler (executor/cuda/driver_api.h). It checks what
+// the real driver silently accepts: device memory has its own address range, enqueued work runs only when a seeded scheduler lets it,
+// handles are tracked from creation to destruction, and every call can be made to fail. A launch runs the host's kernel of the operation
+// that the launched text was generated for, on the addresses that the launch was given.
 #pragma once
 
 #include <atomic>
@@ -22,20 +22,20 @@
 
 namespace cleave::testing {
 
-/// What cuBLASLt is told of a product and of a matrix (fake_blas.cpp).
+/// The descriptions of a product and of a matrix that cuBLASLt is given (fake_blas.cpp).
 struct FakeMatmul;
 struct FakeMatrix {
   int type = 0;
   std::int64_t rows = 0, columns = 0, leading = 0, batch = 1, stride = 0;
 };
-/// What cuDNN hands out, and what it is told of it (fake_dnn.cpp).
+/// A cuDNN descriptor and the values set in it (fake_dnn.cpp).
 struct FakeDnnDescription {
   std::string kind;
   std::vector<int> extents, strides, dilations;  ///< convolutions: the padding instead of extents
   int type = 0, groups = 1, math = 0;
   void* stream = nullptr;
 };
-/// What cuFFT is told of a plan (fake_fft.cpp).
+/// A cuFFT plan's description (fake_fft.cpp).
 struct FakeFftPlan {
   bool made = false, automatic = true;
   int type = 0;
@@ -53,94 +53,95 @@ class KernelEmulator;
 
 class FakeDriver {
  public:
-  /// When what is enqueued happens: at once; when somebody asks for it; at any time that the order allows.
+  /// When enqueued work executes: at once (eager); not before a call waits for it (latest); at any time that the order allows (random).
   enum class Schedule { eager, latest, random };
 
-  /// One at a time in a process: the driver's calls know nobody else to turn to.
+  /// Only one may exist in a process at a time: the driver's functions find it through a global.
   explicit FakeDriver(Schedule schedule = Schedule::random, std::uint64_t seed = 0);
   FakeDriver(const FakeDriver&) = delete;
   FakeDriver& operator=(const FakeDriver&) = delete;
   ~FakeDriver();
 
   [[nodiscard]] static cuda::Api api();
-  /// Fakes of the libraries that a GPU can do without. The kernels around their calls run as texts: needs `run_texts`.
+  /// Fakes of the optional CUDA libraries. The kernels around their calls run as texts, so this needs `run_texts`.
   [[nodiscard]] static std::shared_ptr<const cuda::Libraries> libraries();
-  /// As on a machine that has none of them.
+  /// The function tables on a machine that has none of these libraries.
   [[nodiscard]] static std::shared_ptr<const cuda::Libraries> no_libraries();
-  /// From now on, launches run the texts that cleave generates instead of what they mean. `emulator` outlives the driver.
+  /// From now on, launches execute the texts that cleave generates instead of the operations' host kernels. `emulator` outlives the driver.
   void run_texts(KernelEmulator& emulator);
-  /// For CudaOptions::source: the text that cleave generates, or one of our own where it has none; either way we know what it means.
+  /// For CudaOptions::source: the text that cleave generates, or a placeholder if it generates none. The fake knows the operation of
+  /// either.
   std::optional<cuda::KernelSource> source(const KernelRequest& request, const cuda::Architecture& architecture);
   /// For CudaOptions::packet.
   cuda::KernelSource packet(std::span<const Piece> pieces, bool unpacks);
-  /// What a kernel does that is no operation's; `values`: its parameters, so many. At its turn on the stream, so it must not wait.
+  /// The effect of a kernel that belongs to no operation; `values`: its parameters. Runs when the stream reaches it, so it must not wait.
   using Act = std::function<void(const std::vector<std::uint64_t>& values)>;
   void teach(const std::string& text, const std::string& entry, std::size_t parameters, Act act);
-  /// From now on copies may have memory on the host that is not page-locked, as the driver allows and the executor does not want.
+  /// From now on, copies may use pageable host memory, which the driver allows and the executor avoids.
   void allow_pageable() { pageable_ = true; }
-  /// Page-locked memory stays readable until the end of the fake though it is given back: for kernels that run on after that.
+  /// Page-locked memory stays readable until the fake ends, although it is freed: for kernels that continue after that.
   void keep_page_locked() { keeps_page_locked_ = true; }
-  /// From now on launches that nobody taught, and products, leave memory as it is; any text may be launched.
+  /// From now on, products and launches without a registered effect leave memory unchanged; any text may be launched.
   void compute_nothing() { computes_ = false; }
-  /// What the device says it has, and gives at most.
+  /// The memory that the device reports, which also limits allocations.
   void set_memory(std::size_t bytes) { memory_bytes_ = bytes; }
   /// For BackEnd::open.
   std::function<Result<std::unique_ptr<runtime::Device>>(int, const ExecutorOptions&)> opener(
       cuda::CudaOptions options = {}, std::shared_ptr<const cuda::Libraries> libraries = nullptr);
 
-  /// As a GPU that cannot wait for words in memory.
+  /// Simulates a GPU that cannot wait for words in memory.
   void wait_for_no_words() { waits_for_words_ = false; }
-  /// The contexts of the calling thread, the current one last. Whoever holds it may put others there.
+  /// The context stack of the calling thread, the current context last. The caller may push other contexts.
   std::vector<CUcontext>& contexts();
 
   // --- faults -----------------------------------------------------------------------------------------------------------------------
   /// The `call`th call from now on, counted from 1, fails; if the driver would be sticky, so do all after it.
   void fail_call(std::int64_t call, CUresult result);
-  /// The `command`th thing on a stream from now on ends the context.
+  /// The `command`th command executed on any stream from now on breaks the context.
   void fail_command(std::int64_t command) { fail_command_ = executed_ + command; }
-  /// … never ends.
+  /// The `command`th command executed on any stream from now on never completes.
   void stall_command(std::int64_t command) { stall_command_ = executed_ + command; }
 
-  /// So much goes by on the device's clock.
+  /// Advances the device's clock.
   void pass(double seconds) { clock_ += seconds; }
 
-  /// Blocks of a kernel that run on a multiprocessor at once.
+  /// Sets how many blocks of a kernel can be resident on a multiprocessor at once.
   void hold_blocks(int blocks) { blocks_held_ = blocks; }
 
-  /// What cuBLASLt has for products from now on: algorithms; none; some that turn out not to run.
+  /// The algorithms that cuBLASLt offers for products from now on: valid ones; none; some that fail when they are run.
   enum class Algorithms { some, none, broken };
   void offer(Algorithms algorithms) { offered_ = algorithms; }
 
-  // --- what happened ----------------------------------------------------------------------------------------------------------------
+  // --- observations -----------------------------------------------------------------------------------------------------------------
   [[nodiscard]] std::int64_t calls() const { return calls_; }
   [[nodiscard]] std::int64_t count(const std::string& call) const;
   [[nodiscard]] const std::map<std::string, std::int64_t>& counts() const { return counts_; }
-  /// Each graph that was made ready to be launched: a line a node, with those it stands behind.
+  /// Each graph that was instantiated: one line per node, with the nodes that it depends on.
   [[nodiscard]] const std::vector<std::string>& graphs() const { return graph_texts_; }
-  /// The most blocks that a kernel was launched with, by itself or in a graph.
+  /// The largest number of blocks in a kernel launch, single or in a graph.
   [[nodiscard]] unsigned widest_grid() const { return widest_grid_; }
   /// Launches of each of the fake cuBLASLt's algorithms.
   [[nodiscard]] const std::map<std::uint64_t, std::int64_t>& algorithms() const { return algorithms_; }
-  /// Operations that ran as kernels, by name; of several in one, the last.
+  /// The number of kernel launches by operation name; a fused kernel counts for its last operation.
   [[nodiscard]] const std::map<std::string, std::int64_t>& launches() const { return launches_; }
-  /// Records of events that take the time.
+  /// The number of recorded events that measure time.
   [[nodiscard]] std::int64_t times_taken() const { return times_taken_; }
-  /// Launches that handed a small value over through page-locked memory, or said that it is there.
+  /// Launches that pass a small value through page-locked memory, or signal that it has arrived.
   [[nodiscard]] std::int64_t handed_over() const { return handed_over_; }
-  /// Runs of the bodies of graphs' WHILE nodes.
+  /// Iterations of graphs' WHILE nodes.
   [[nodiscard]] std::int64_t trips() const { return trips_; }
-  /// As a driver that has no conditional nodes.
+  /// Simulates a driver that has no conditional nodes.
   void know_no_conditions() { conditional_ = false; }
-  /// Operands of products that began with a NaN, as memory does that nobody wrote.
+  /// Operands of products whose first element was NaN, as in uninitialized memory.
   [[nodiscard]] std::int64_t products_of_nan() const { return products_of_nan_; }
-  /// The call that `fail_call` made fail; empty: not yet reached.
+  /// The call that `fail_call` made fail; empty if it has not been reached.
   [[nodiscard]] const std::string& failed() const { return failed_; }
-  /// Whether that may change nothing for the run: the call gives something back, or may be one of a thread that does nothing but sleep and
-  /// finds out later by itself (one that went on without a context is a misuse).
+  /// Whether that failure may have no effect on the run: the call releases a resource, or may belong to a thread that only sleeps and
+  /// notices the failure later by itself. (Continuing there without a context is a misuse.)
   [[nodiscard]] bool failed_without_harm() const;
-  /// What was not given back, as "2 event, 1 stream".
+  /// The resources that were not released, as "2 event, 1 stream".
   [[nodiscard]] std::string leaks() const;
-  /// What no correct program does, one line each.
+  /// Calls that no correct program makes, one line each.
   [[nodiscard]] const std::vector<std::string>& misuses() const { return misuses_; }
 
  private:
@@ -154,19 +155,19 @@ class FakeDriver {
   friend void fill_fake_graphs(cuda::DriverApi&);
   static FakeDriver& current();
   struct FakeEvent {
-    std::uint64_t recorded = 0, done = 0;  ///< versions
-    void* stream = nullptr;                ///< where it was recorded last
-    double time = 0;                       ///< when it was done
-    bool takes_time = false;               ///< whether anybody may ask for that
+    std::uint64_t recorded = 0, done = 0;  ///< numbers of the last record and of the last completed one
+    void* stream = nullptr;                ///< the stream that recorded it last
+    double time = 0;                       ///< when it completed
+    bool takes_time = false;               ///< whether its time may be queried
   };
   struct Item {
-    std::function<void()> action;  ///< null: a wait or a record
+    std::function<void()> action;  ///< null: a wait or a record of an event
     FakeEvent* event = nullptr;
     std::uint64_t version = 0;
     bool waits = false;
-    double seconds = 1e-6;                ///< actions: how long they take by the fake's clock
-    std::string label;                    ///< actions: for the texts of graphs
-    const std::uint64_t* word = nullptr;  ///< waits for no event, but until this is `version` or more
+    double seconds = 1e-6;                ///< actions: the duration by the fake's clock
+    std::string label;                    ///< actions: the label in the texts of graphs
+    const std::uint64_t* word = nullptr;  ///< waits until this word is at least `version`, instead of for an event
   };
   struct FakeGraph {
     struct Node {
@@ -176,14 +177,14 @@ class FakeDriver {
       void* handle = nullptr;
     };
     std::vector<Node> nodes;
-    std::vector<void*> bodies;  ///< of its conditional nodes: graphs that end with it
-    void* around = nullptr;     ///< of a body: the graph that it ends with
+    std::vector<void*> bodies;  ///< the body graphs of its conditional nodes; they are destroyed with it
+    void* around = nullptr;     ///< of a body: the graph that contains it, with which it is destroyed
     bool uploaded = false;
     int in_flight = 0;
   };
   struct FakeStream {
     std::deque<Item> items;
-    std::unique_ptr<FakeGraph> captured;  ///< while it is: what is enqueued becomes nodes, one after the other
+    std::unique_ptr<FakeGraph> captured;  ///< during stream capture: enqueued work becomes its nodes, in sequence
   };
   struct Function {
     std::string text, entry;
@@ -196,28 +197,28 @@ class FakeDriver {
     struct Step {
       const OpDef* op = nullptr;
       Attributes attributes;
-      std::vector<std::size_t> operands;  ///< the inputs, then the steps before
+      std::vector<std::size_t> operands;  ///< indices into the inputs followed by the earlier steps
       std::vector<TensorType> results;
       friend bool operator==(const Step&, const Step&) = default;
     };
     std::vector<TensorType> inputs, results;
-    std::vector<Step> steps;           ///< one, unless fused
+    std::vector<Step> steps;           ///< one step, unless the kernel is fused
     std::vector<std::size_t> written;  ///< result i is the first of step written[i]; empty: the one step's results
     [[nodiscard]] const std::string& name() const { return steps.back().op->name; }
     friend bool operator==(const Request&, const Request&) = default;
   };
   static Request request_of(const KernelRequest& request);
-  /// What a launch of some text with some constants does.
+  /// The effect of launching a certain text with certain constants.
   struct Meaning {
     Request request;
     std::vector<std::int64_t> constants;
     bool last = true, scratch = false, fault = false;
-    std::shared_ptr<const cuda::KernelSource> source;  ///< in text mode, of a text that cleave generated
-    std::size_t number = 0;                            ///< of the launch
-    bool around = false;                               ///< a library's calls: its launches have no meaning of their own
+    std::shared_ptr<const cuda::KernelSource> source;  ///< in text mode, the source of a text that cleave generated
+    std::size_t number = 0;                            ///< the index of the launch within the source
+    bool around = false;                               ///< part of a library call: these launches do no operation by themselves
   };
 
-  /// Notes the call; what it has to return if it is to fail.
+  /// Records the call; returns the error that it must return if it is chosen to fail.
   CUresult enter(const char* call, bool needs_context = true);
   void misuse(std::string what) { misuses_.push_back(std::move(what)); }
   template <class Map>
@@ -231,11 +232,11 @@ class FakeDriver {
   std::size_t number_of(const KernelRequest& request);
   void teach(const KernelRequest& request, cuda::KernelSource& source, const std::shared_ptr<const cuda::KernelSource>& generated,
              bool around = false);
-  /// Memory that the device reaches at `address`; null and a misuse if there is none.
+  /// The host memory behind the device address `address`; null, and a misuse, if there is none.
   std::byte* resolve(CUdeviceptr address, std::size_t bytes);
   [[nodiscard]] bool page_locked(const void* memory, std::size_t bytes) const;
   CUresult enqueue(CUstream stream, Item item);
-  /// What a launch of a function with these parameters does.
+  /// Fills `item` with the effect of launching `function` with these parameters.
   CUresult explain(CUfunction function, void** parameters, Item& item);
   bool runnable(const FakeStream& stream) const;
   static bool may_begin(const Item& item);
@@ -243,14 +244,14 @@ class FakeDriver {
   bool run_any();
   void run_until_done(const FakeEvent& event);
   void hand_over(const std::vector<std::uint64_t>& values);
-  /// The kernel that decides loops and branches inside of graphs.
+  /// The kernel that evaluates the conditions of loops and branches inside graphs.
   void decide(const std::vector<std::uint64_t>& values);
   bool stops(cuda::LaunchWords& launch, const cuda::Deciding& what);
-  /// Where a ticket leads to that is no number; null: it is one.
+  /// The words that a ticket points to; null if the ticket is a plain number.
   cuda::LaunchWords* launch_of(std::uint64_t ticket);
   void launch(const Meaning& meaning, const std::vector<std::uint64_t>& parameters);
   static Status run(const Request& request, std::vector<std::byte*> operands);
-  /// The same of what `packet` gave.
+  /// Launches a kernel of `packet`.
   void launch_packet(bool unpacks, const std::vector<std::uint64_t>& values);
   void launch_text(const Meaning& meaning, const std::vector<std::uint64_t>& parameters);
 
@@ -262,14 +263,14 @@ class FakeDriver {
   std::uint64_t next_address_ = 0x7000'0000'0000;
   int contexts_ = 0;
   CUcontext primary_ = nullptr;
-  const std::uint64_t number_;  ///< of all that there were
+  const std::uint64_t number_;  ///< the number of this fake among all in the process
   std::map<void*, std::unique_ptr<FakeStream>> streams_;
   std::map<void*, std::unique_ptr<FakeEvent>> events_;
   std::map<void*, std::string> modules_;
   std::map<void*, Function> functions_;
   std::map<void*, std::shared_ptr<FakeGraph>> graphs_, graph_execs_;
   std::map<CUgraphConditionalHandle, unsigned> conditions_;
-  std::map<CUgraphConditionalHandle, void*> condition_of_;  ///< the graph that it is for, until a node has it
+  std::map<CUgraphConditionalHandle, void*> condition_of_;  ///< the graph that a condition was created for, until a node uses it
   std::int64_t trips_ = 0;
   std::vector<std::string> graph_texts_;
   std::map<void*, std::string> programs_;
@@ -279,7 +280,7 @@ class FakeDriver {
   std::set<void*> blas_handles_;
   std::map<void*, FakeDnnDescription> dnn_;
   std::map<int, FakeFftPlan> fft_plans_;
-  std::map<void*, void*> solvers_;  ///< handles of cuSOLVER, and their streams
+  std::map<void*, void*> solvers_;  ///< handles of cuSOLVER with their streams
   std::map<std::uint64_t, std::int64_t> algorithms_;
   std::map<std::string, std::int64_t> launches_;
   std::int64_t products_of_nan_ = 0;
@@ -300,7 +301,7 @@ class FakeDriver {
   int blocks_held_ = 8;
   unsigned widest_grid_ = 0;
   Algorithms offered_ = Algorithms::some;
-  std::set<std::pair<std::uint64_t, std::uint64_t>> called_;  ///< algorithms that were, and the products they are made for
+  std::set<std::pair<std::uint64_t, std::uint64_t>> called_;  ///< pairs of algorithm and product that have been launched
   std::atomic<bool> closing_ = false;
   std::atomic<int> sleepers_ = 0;  ///< threads in cuEventSynchronize
   std::string failed_;

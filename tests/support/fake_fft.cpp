@@ -42,7 +42,7 @@ struct FakeFft {
   static bool wide(Type type) { return type == Type::z2z || type == Type::d2z || type == Type::z2d; }
   static bool real_in(Type type) { return type == Type::r2c || type == Type::d2z; }
   static bool real_out(Type type) { return type == Type::c2r || type == Type::z2d; }
-  /// Bytes from the first number of a side to behind its last.
+  /// Bytes from the first to the end of the last number of one side.
   static std::size_t span(const FakeFftPlan& plan, bool out) {
     const auto type = static_cast<Type>(plan.type);
     const bool real = out ? real_out(type) : real_in(type);
@@ -85,7 +85,7 @@ struct FakeFft {
       if (!plan.made || plan.type != static_cast<int>(type)) return refuse(d, "a plan of another type");
       if (plan.automatic) return refuse(d, "a plan that allocates by itself");
       if (plan.work == 0) return refuse(d, "no work area");
-      // Real numbers must lie as complex ones would.
+      // Real data must be aligned like complex data.
       const std::uint64_t alignment = wide(type) ? 16 : 8;
       if (from % alignment != 0 || to % alignment != 0) return refuse(d, "memory that is not aligned to complex numbers");
       if (from < to + span(plan, true) && to < from + span(plan, false)) return refuse(d, "a result on top of its operand");
@@ -98,7 +98,7 @@ struct FakeFft {
         } else {
           transform<float>(plan, in_memory, out_memory, direction);
         }
-        if (real_out(type)) std::memset(in_memory, 0xFF, span(plan, false));  // as the library may
+        if (real_out(type)) std::memset(in_memory, 0xFF, span(plan, false));  // as the library is allowed to do
       };
       const CUresult result = d.enqueue(static_cast<CUstream>(plan.stream), {action, nullptr, 0, false, 1e-6, "transform"});
       return result == CUDA_SUCCESS ? Result::success : kInternalError;

@@ -1,4 +1,4 @@
-// The fake driver's cuFFT: fills its table. Transforms are computed when their turn on the stream comes, by the sum that defines them.
+// The fake driver's cuFFT: fills the library's function table. A transform is computed by its defining sum when the stream reaches it.
 #pragma once
 
 #include "executor/cuda/library/fft_api.h"

@@ -18,7 +18,7 @@ struct FakeGraphs {
     if (const CUresult result = d.enter(name); result != CUDA_SUCCESS) return result;
     return act(d);
   }
-  /// Gives back also where it fails.
+  /// Releases the handle even if the call fails.
   template <class Live, class Handle>
   static CUresult give_back(const char* name, Live D::*live, Handle handle) {
     D& d = D::current();
@@ -42,7 +42,7 @@ struct FakeGraphs {
     return result;
   }
 
-  /// Adds a node behind `after`, which must be nodes of the graph.
+  /// Adds a node that depends on `after`, which must be nodes of the graph.
   static CUresult add(D& d, CUgraph graph, CUgraphNode* made, const CUgraphNode* after, std::size_t count, Node node) {
     auto* found = d.find(d.graphs_, graph, "graph");
     if (!found) return CUDA_ERROR_INVALID_VALUE;
@@ -97,7 +97,7 @@ struct FakeGraphs {
     return call("cuGraphAddChildGraphNode", [&](D& d) {
       const auto* found = d.find(d.graphs_, child, "graph");
       if (!found || child == graph) return CUDA_ERROR_INVALID_VALUE;
-      const std::vector<Node> nodes = (*found)->nodes;  // the driver copies it
+      const std::vector<Node> nodes = (*found)->nodes;  // instantiation copies the graph
       std::string label;
       for (const Node& node : nodes) label += (label.empty() ? "" : ", ") + node.label;
       return add(d, graph, made, after, count, {"captured " + label, [&d, nodes] { run(d, nodes); }, {}, nullptr});
@@ -150,7 +150,7 @@ struct FakeGraphs {
     });
   }
 
-  /// In a random order of those that the edges allow.
+  /// Runs the nodes in a random order that the edges allow.
   static void run(D& d, const std::vector<Node>& nodes) {
     std::vector<bool> done(nodes.size());
     for (std::size_t turn = 0; turn < nodes.size(); ++turn) {
@@ -184,7 +184,7 @@ struct FakeGraphs {
     });
   }
 
-  /// Launches in flight keep what they were launched with.
+  /// Launches in flight keep their old parameters.
   static CUresult set_kernel(CUgraphExec exec, CUgraphNode handle, const CUDA_KERNEL_NODE_PARAMS* kernel) {
     return call("cuGraphExecKernelNodeSetParams", [&](D& d) {
       auto* found = d.find(d.graph_execs_, exec, "graph");
@@ -232,7 +232,7 @@ struct FakeGraphs {
       return CUDA_SUCCESS;
     });
   }
-  /// Ends the capture also where it fails.
+  /// Ends the capture even if the call fails.
   static CUresult end_capture(CUstream stream, CUgraph* made) {
     D& d = D::current();
     std::lock_guard guard(d.mutex_);

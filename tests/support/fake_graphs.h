@@ -1,4 +1,4 @@
-// The fake driver's graphs: fills their calls of the table. A graph's nodes run in any order that its edges allow.
+// The fake driver's CUDA graphs: fills their calls in the driver's function table. A graph's nodes run in any order that its edges allow.
 #pragma once
 
 #include "executor/cuda/driver_api.h"

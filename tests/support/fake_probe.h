@@ -1,4 +1,4 @@
-// What the kernels of the probe (tools/gpu/probe) do on the fake driver: nothing, but for the one that answers the host.
+// The probe's kernels (tools/gpu/probe) on the fake driver: they do nothing, except for the kernel that answers the host.
 #pragma once
 
 #include <atomic>
@@ -12,7 +12,8 @@
 
 namespace cleave::testing {
 
-/// `answer` takes the parameters of the kernel of this name. It must not wait: the host asks while the kernel runs.
+/// Registers `answer` as the probe's kernel of this name; it gets the kernel's parameters. It must not wait, since the host asks while the
+/// kernel runs.
 inline void teach_probe(FakeDriver& driver, FakeDriver::Act answer) {
   const auto nothing = [](const std::vector<std::uint64_t>&) {};
   driver.teach(probe::kernels_text(), "nothing", 0, nothing);
@@ -22,7 +23,7 @@ inline void teach_probe(FakeDriver& driver, FakeDriver::Act answer) {
   driver.teach(probe::kernels_text(), "answer", 4, std::move(answer));
 }
 
-/// As the kernel does, on a thread of its own.
+/// Answers as the kernel does, on a separate thread.
 inline void answer_probe(const std::vector<std::uint64_t>& values) {
   auto* const asked = reinterpret_cast<std::atomic<std::uint32_t>*>(values[0]);
   auto* const answered = reinterpret_cast<std::atomic<std::uint32_t>*>(values[1]);

@@ -16,7 +16,7 @@ struct FakeSolver {
   using Job = cuda::SolverJob;
   using Triangle = cuda::SolverTriangle;
   static constexpr auto kInvalidValue = static_cast<Result>(3), kInternalError = static_cast<Result>(7);
-  static constexpr int kWork = 100;  ///< elements that every routine wants
+  static constexpr int kWork = 100;  ///< workspace that every routine requires, in elements
 
   template <class Act>
   static Result call(const std::string& name, Handle handle, Act&& act) {
@@ -38,13 +38,13 @@ struct FakeSolver {
     });
   }
 
-  /// Memory of the device, elements of `Element`, that a routine touches.
+  /// Device memory that a routine accesses, as a number of `Element`s.
   struct Part {
     const void* address = nullptr;
     std::int64_t count = 0;
-    bool whole = false;  ///< of int
+    bool whole = false;  ///< elements are int
   };
-  /// Enqueues `compute(parts as pointers)`. The work memory is lost.
+  /// Enqueues `compute(parts as pointers)`. The workspace is overwritten.
   template <class Compute>
   static Result enqueue(D& d, Handle handle, const std::vector<Part>& parts, const void* work, Compute compute) {
     const auto address = [](const void* memory) { return reinterpret_cast<CUdeviceptr>(memory); };

@@ -1,4 +1,4 @@
-// The fake driver's cuSOLVER: fills its table. What it is asked for, LAPACK computes when its turn on the stream comes.
+// The fake driver's cuSOLVER: fills the library's function table. LAPACK computes each request when the stream reaches it.
 #pragma once
 
 #include "executor/cuda/library/solver_api.h"

@@ -1,5 +1,5 @@
-// The fake driver's text mode: a launch runs the generated text itself, through the kernel emulator, on the memory that it was given. And
-// packets, in either mode.
+// The fake driver's text mode: a launch runs the generated text itself, through the kernel emulator, on the memory that it was given. Also
+// the kernels of coalesced transfers (packets), in either mode.
 #include <algorithm>
 #include <cstring>
 
@@ -13,12 +13,13 @@ void FakeDriver::run_texts(KernelEmulator& emulator) {
   emulator_ = &emulator;
 }
 
-/// Parameters: the packet before the pieces or behind them, then where each piece lies in it and how long it is.
+/// The parameters are the packet's address (before those of the pieces when unpacking, behind them when packing), then the offset and
+/// length of each piece.
 void FakeDriver::launch_packet(bool unpacks, const std::vector<std::uint64_t>& values) {
   const std::size_t room = values.size() / 2, packet = unpacks ? 0 : room;
   MemoryChecker memory;
   std::vector<unsigned long long> addresses(values.begin(), values.end());
-  std::vector<Piece> pieces;  // as they were when the text was made: no empty ones
+  std::vector<Piece> pieces;  // the pieces for which the text was generated: no empty ones
   std::int64_t end = 0;
   for (std::size_t i = 0; i < room; ++i) {
     const std::size_t piece = unpacks ? 1 + i : i;
@@ -42,7 +43,7 @@ void FakeDriver::launch_packet(bool unpacks, const std::vector<std::uint64_t>& v
 
 void FakeDriver::launch_text(const Meaning& meaning, const std::vector<std::uint64_t>& parameters) {
   const cuda::KernelSource& source = *meaning.source;
-  const bool first = meaning.number == 0 && !meaning.around;  // what its later launches read, others may have written
+  const bool first = meaning.number == 0 && !meaning.around;  // later launches may read data that earlier ones wrote
   MemoryChecker memory;
   std::vector<unsigned long long> addresses(parameters.begin(), parameters.end());
   std::size_t next = 0;

@@ -7,7 +7,7 @@
 
 namespace cleave::testing {
 
-/// Fails the current test if `text` differs from tests/golden/<name>; with CLEAVE_UPDATE_GOLDEN=1 writes it there instead.
+/// Fails the current test if `text` differs from tests/golden/<name>; with CLEAVE_UPDATE_GOLDEN=1 writes it to that file instead.
 void expect_golden(const std::string& name, const std::string& text);
 
 }  // namespace cleave::testing

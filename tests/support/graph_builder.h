@@ -1,4 +1,4 @@
-// Builds a Graph by hand, rule by rule as graph.h states them, without the Tracer: for tests of what checks and compares graphs.
+// Builds a Graph by hand, directly by the rules of graph.h and without the Tracer: for tests of code that verifies and compares graphs.
 #pragma once
 
 #include <string>
@@ -72,7 +72,7 @@ class GraphBuilder {
     return id;
   }
 
-  /// `yielded` is set later, by `graph.nodes[…].inputs[1] = …`.
+  /// The yielded value is set later, by `graph.nodes[…].inputs[1] = …`.
   NodeId carried(NodeId loop, ValueId initial) {
     const TensorType type = graph.values[initial].type;
     const NodeId id = node(NodeKind::carried, graph.nodes[loop].regions[0], {initial, initial}, {type, type});

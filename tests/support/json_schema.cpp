@@ -58,7 +58,7 @@ JsonSchema::JsonSchema(const std::string& name) {
   json schema = file(name);
   schema["definitions"].update(json(file("common"))["definitions"]);
   make_strict(schema);
-  schema.erase("anyOf");  // which of the two it is, is plain; so what is wrong can be said
+  schema.erase("anyOf");  // the caller knows which alternative applies, and errors are clearer without it
   schema["$ref"] = "#/definitions/" + name;
   whole_ = std::make_unique<Compiled>(schema);
   schema["$ref"] = "#/definitions/errors";

@@ -1,5 +1,5 @@
-// Documents held against docs/schema: what is wrong with one, as sentences. Stricter than the schemas that users get, which let later
-// versions add fields: here a field that no schema describes is a fault.
+// Validates documents against docs/schema and lists the violations as sentences. Stricter than the published schemas, which let later
+// versions add fields: here a field that no schema describes is an error.
 #pragma once
 
 #include <memory>
@@ -11,16 +11,16 @@ namespace cleave::testing {
 
 class JsonSchema {
  public:
-  /// Of that name in `docs/schema`, with what it takes from `docs/schema/common.json`.
+  /// The schema of that name in `docs/schema`, with the definitions that it uses from `docs/schema/common.json`.
   explicit JsonSchema(const std::string& name);
   ~JsonSchema();
   JsonSchema(const JsonSchema&) = delete;
   JsonSchema& operator=(const JsonSchema&) = delete;
 
-  /// Where `document` breaks the schema; empty if nowhere.
+  /// The violations in `document`, with their positions; empty if it is valid.
   [[nodiscard]] std::vector<std::string> faults(const nlohmann::json& document) const;
 
-  /// The file as it is, with its fields in their order.
+  /// The file's JSON unchanged, with its fields in their order.
   static nlohmann::ordered_json file(const std::string& name);
 
  private:

@@ -1,4 +1,4 @@
-// What a device is asked for by a sample of an op, without ranges; and what a request means.
+// KernelRequests for samples of ops, without value ranges, and the results of a request by the reference implementation.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 
 namespace cleave::testing {
 
-/// Refers to the sample's attributes.
+/// The request refers to the sample's attributes.
 inline KernelRequest request_for(const OpSample& sample) {
   KernelRequest request;
   request.op = sample.op;
@@ -19,7 +19,8 @@ inline KernelRequest request_for(const OpSample& sample) {
   return request;
 }
 
-/// All results by the meanings of its steps, one after the other, each rounded to its type; of an operation by itself, by its own.
+/// Results by the reference implementations of the request's steps, run one after the other and each rounded to its type; for a single
+/// operation, by its own reference implementation.
 inline std::vector<Array> meaning_of(const KernelRequest& request, const std::vector<Array>& inputs) {
   const OpContext context{[](std::string_view) {}};
   const auto run = [&](const OpDef& op, const Attributes& attributes, const std::vector<Array>& operands, std::vector<Array>& results) {

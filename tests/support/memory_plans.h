@@ -1,4 +1,4 @@
-// What tests ask of memory plans.
+// Queries on memory plans for tests.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace cleave::testing {
 
-/// How many copies the plan makes between two trips of its loops.
+/// The number of copies that the plan makes between two iterations of its loops.
 inline std::size_t trip_moves(const MemoryPlan& plan) {
   std::size_t moves = 0;
   for (const auto& block : plan.blocks)

@@ -50,7 +50,7 @@ Values values_of(const Array& array) {
   return values;
 }
 
-/// As docs/ops.md has `astype`: to bool by != 0, to integers towards zero and to the nearest end, integers among each other wrap.
+/// `astype` as docs/ops.md defines it: to bool by != 0, to integers towards zero with saturation, between integers with wrap-around.
 template <class T>
 T converted(const Value& from) {
   if constexpr (std::is_same_v<T, bool>) {
@@ -79,7 +79,7 @@ Array array_of(const TensorType& type, const Values& values) {
   return array;
 }
 
-// --- what is made of the elements that meet in one result --------------------------------------------------------------------------------
+// --- combining the elements of one result ------------------------------------------------------------------------------------------------
 
 Value sum_of(const Values& values) {
   volatile double real = 0;
@@ -105,7 +105,7 @@ Value mean_of(const Values& values) {
   return {true, sum_of(values).real / static_cast<double>(values.size()), 0};
 }
 
-/// The first extreme, a NaN before every number.
+/// The position of the first extreme; a NaN wins against every number.
 Value place_of(const Values& values, bool largest) {
   volatile std::size_t best = 0;
   for (std::size_t i = 1; i < values.size(); ++i) {
@@ -215,7 +215,7 @@ const std::map<std::string, Comparison>& comparisons() {
   return all;
 }
 
-/// Element `i` of a tensor of shape `wide`, of an array that broadcasts to it.
+/// The position, in an array that broadcasts to shape `wide`, of the tensor's element `i`.
 std::size_t place_in(const Array& array, const Shape& wide, std::int64_t i) {
   std::int64_t at = 0, stride = 1;
   for (std::size_t k = 1; k <= wide.size(); ++k) {

@@ -1,5 +1,5 @@
-// A second, naive implementation of the ops whose meanings a compiler could vectorise wrongly: element by element, every element and every
-// sum read and written through volatile, so that there is no loop to vectorise. Shares no code with graph/ops.
+// A second, naive implementation of the ops whose reference implementations a compiler could vectorize wrongly: element by element, every
+// element and every sum is read and written through volatile, so that there is no loop to vectorize. It shares no code with graph/ops.
 #pragma once
 
 #include <optional>
@@ -10,8 +10,8 @@
 
 namespace cleave::testing {
 
-/// The result of a call that the type rule accepts: reductions, cumulative_sum, matmul of up to two axes, astype and comparisons. Nothing
-/// for every other op.
+/// The result of a call that the type rule accepts: for reductions, cumulative_sum, matmul of up to two axes, astype and comparisons.
+/// Nothing for any other op.
 std::optional<Array> naive_result(const OpDef& op, const Attributes& attributes, std::span<const Array> inputs, const TensorType& result);
 
 }  // namespace cleave::testing

@@ -1,4 +1,4 @@
-// Tests see the planner's and the executor's inner names as if they were their own.
+// Makes the planner's and the executor's internal names visible to tests without qualification.
 #pragma once
 
 namespace cleave::planner {}

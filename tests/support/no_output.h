@@ -1,4 +1,4 @@
-// A context for meanings and kernels that print nothing.
+// A context for reference implementations and kernels that print nothing.
 #pragma once
 
 #include <string_view>

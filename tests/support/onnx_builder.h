@@ -1,4 +1,4 @@
-// ONNX files written field by field, so that tests of the reader need no other software, and can write what no other software would.
+// ONNX files written field by field, so that tests of the reader need no other software and can write files that no other software would.
 #pragma once
 
 #include <bit>
@@ -11,7 +11,7 @@
 
 namespace cleave::onnx_file {
 
-/// A message of Protocol Buffers, as its bytes.
+/// A Protocol Buffers message, as its bytes.
 class Message {
  public:
   Message& varint(int field, std::int64_t value) {
@@ -47,7 +47,7 @@ class Message {
   std::string bytes_;
 };
 
-// Numbers of TensorProto.DataType.
+// Values of TensorProto.DataType.
 inline constexpr int kFloat = 1, kInt64 = 7, kString = 8, kBool = 9;
 
 inline Message integer(std::string_view name, std::int64_t value) {
@@ -88,7 +88,7 @@ inline Message node(std::string_view op, const std::vector<std::string_view>& in
   return message;
 }
 
-/// -1: an open size; -2: one with the name `batch`.
+/// In `shape`, -1 is an open size and -2 one with the name `batch`.
 inline Message value_info(std::string_view name, int element_type, std::initializer_list<std::int64_t> shape) {
   Message dims;
   for (const std::int64_t extent : shape)

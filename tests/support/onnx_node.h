@@ -1,4 +1,4 @@
-// One node of an ONNX file, read and run by the meanings: what tests of lowerings ask for.
+// One node of an ONNX file, read and run by the reference implementations: for tests of lowerings.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -48,7 +48,7 @@ inline Graph read(const OneNode& of) {
 inline std::string said(const OneNode& of) {
   return to_text(read(of).diagnostics, {.color = false, .source = false});
 }
-/// All results, one behind the other.
+/// The text of all results, concatenated.
 inline std::string results(const OneNode& of) {
   const Graph graph = read(of);
   if (!graph.ok()) return ADD_FAILURE() << to_text(graph.diagnostics, {.color = false, .source = false}), std::string();
@@ -58,7 +58,7 @@ inline std::string results(const OneNode& of) {
   for (const auto& [name, array] : run->outputs) all += to_string(array);
   return all;
 }
-/// The operations that are made of it, as they are written down, but for constants.
+/// The operations that the node is lowered to, as text, without constants.
 inline std::string operations(const OneNode& of) {
   const Graph graph = read(of);
   EXPECT_TRUE(graph.ok()) << to_text(graph.diagnostics, {.color = false, .source = false});

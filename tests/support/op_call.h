@@ -1,4 +1,5 @@
-// Calls one op as a program would: attributes checked and completed, type rule, results allocated, meaning.
+// Calls one op as a program would: checks and completes attributes, applies the type rule, allocates results, runs the reference
+// implementation.
 #pragma once
 
 #include <string>
@@ -10,7 +11,7 @@
 
 namespace cleave::testing {
 
-/// The results by the op's meaning, or what its rules or its meaning have against the call. Printed lines go to `printed`.
+/// The results by the op's reference implementation, or the error of its rules or of that implementation. Printed lines go to `printed`.
 Result<std::vector<Array>> call_op(const OpDef& op, const std::vector<Array>& inputs, Attributes attributes = {},
                                    std::vector<std::string>* printed = nullptr);
 /// The first result of a call that must succeed (else the program ends with the reason).

@@ -1,4 +1,4 @@
-// The files of tests/support/op_samples joined.
+// Joins the files of tests/support/op_samples.
 #include "tests/support/op_samples.h"
 
 #include <algorithm>

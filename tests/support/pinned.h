@@ -1,4 +1,4 @@
-// Work of a traced program that must run on the accelerator, however small it is.
+// Operations of a traced program that are pinned to the accelerator, however small they are.
 #pragma once
 
 #include "graph/trace/scope.h"

@@ -1,5 +1,5 @@
-// Where the tests find files: the source tree and the build tree. The one file that is compiled with their paths, so that all others are
-// the same in every tree and need not be compiled again.
+// The paths of the source tree and the build tree. places.cpp is the one file that is compiled with these paths, so that all other files
+// are the same in every tree and need not be compiled again.
 #pragma once
 
 #include <string>

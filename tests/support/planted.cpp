@@ -22,7 +22,7 @@ PlanOptions planted_options(Policy policy) {
   options.costs.machine = *Machine::shipped("simulated");
   options.costs.policy = policy;
   options.costs.supported = [](const Graph& graph, NodeId id) { return graph.nodes[id].op->name != "sort"; };
-  options.simplify = false;  // equal calls stay two
+  options.simplify = false;  // equal calls must stay two calls
   return options;
 }
 
@@ -58,7 +58,7 @@ int Planted::line(int depth, const std::string& statement) {
   return static_cast<int>(std::count(text_.begin(), text_.end(), '\n'));
 }
 
-/// Work of the accelerator on its own values.
+/// An accelerator operation on accelerator values.
 std::string Planted::work() {
   return "tanh(matmul(" + any_tensor() + ", " + any_tensor() + "))";
 }
@@ -70,7 +70,7 @@ void Planted::use(int depth, const std::string& name) {
 
 void Planted::block(int depth, int statements, bool in_loop) {
   for (int i = 0; i < statements; ++i) statement(depth, in_loop);
-  line(depth, "- " + any_tensor() + ": " + work());  // no block is without accelerator work
+  line(depth, "- " + any_tensor() + ": " + work());  // every block has accelerator work
 }
 void Planted::block_within(Around around, int depth, int statements) {
   const Around outer = std::exchange(around_, around);
@@ -118,7 +118,7 @@ void Planted::by_pin(int depth) {
   line(depth + 1, "place: host");
   use(depth, name);
 }
-/// The first of a chain reads; what it gives the others is theirs.
+/// Only the first call of a chain reads an accelerator value; the others read host values.
 void Planted::by_chain(int depth) {
   const std::string first = fresh(), second = fresh();
   expected_[line(depth, "- " + first + ": f(" + work() + ")")] = "data";
@@ -143,7 +143,8 @@ void Planted::by_branch(int depth) {
   line(depth + 2, "- " + tensor(0) + ": " + work());
 }
 
-/// The accelerator waits for it where its decision starts it. What a loop repeats could stand in front, which is another message.
+/// If a condition on the accelerator starts this statement, the accelerator waits for it. In a loop the statement could be hoisted, which
+/// is another message.
 void Planted::from_host_data(int depth) {
   const std::string name = fresh();
   const int where = line(depth, "- " + name + ": f(f(s))");
@@ -157,7 +158,7 @@ void Planted::not_needed(int depth) {
   line(depth, "- print(\"for people\", " + name + ")");
 }
 
-/// Outside of loops alone, where the order of effects is that of the lines: every log before an observation holds it up.
+/// Used only outside of loops, where the order of effects is that of the lines: every log before an observation delays it.
 void Planted::by_effect(int depth) {
   const std::string name = fresh();
   expected_[line(depth, "- log_to(" + work() + ")")] = "effect";
@@ -171,14 +172,14 @@ void Planted::loop(int depth) {
   block_within({false, true}, depth + 2, 1 + pick(4));
 }
 
-/// `decide` reads what the accelerator made in the trip before, and decides whether there is another.
+/// `decide` reads the accelerator's values of the previous iteration, and decides whether there is another iteration.
 void Planted::host_driven_loop(int depth) {
   expected_[line(depth, "- while: decide(" + any_tensor() + ")")] = "control";
   line(depth + 1, "do:");
   for (int i = 0; i < kTensors; ++i) line(depth + 2, "- " + tensor(i) + ": tanh(matmul(" + tensor(i) + ", " + tensor(i) + "))");
   block_within({false, true}, depth + 2, 1 + pick(3));
 }
-/// The accelerator's value decides whether there is another trip, and so whether the host observes once more.
+/// The accelerator's value decides whether there is another iteration, and so whether the host observes once more.
 void Planted::accelerator_driven_loop(int depth) {
   const std::string name = fresh();
   line(depth, "- while: max(" + any_tensor() + ") > 0.25");

@@ -1,5 +1,5 @@
-// Models with round trips planted at known lines, among host work that is none. The generator knows the definition of
-// docs/diagnostics.md, and nothing of how they are found.
+// Models with round trips planted at known lines, among host work that makes none. The generator knows the definition in
+// docs/diagnostics.md, and nothing of the search for them.
 #pragma once
 
 #include <cstdint>
@@ -11,10 +11,10 @@
 
 namespace cleave::testing {
 
-/// The machine and the operations that planted models are planned for: there is no accelerator kernel for `sort`.
+/// Options with the machine and the operations that planted models are planned for: `sort` has no accelerator kernel.
 planner::PlanOptions planted_options(Policy policy);
 
-/// A model, line by line, and what must be warned of: by line, through what the accelerator waits.
+/// A model, built line by line, and the expected warnings: the line of each, with the cause of the accelerator's wait.
 class Planted {
  public:
   explicit Planted(std::uint64_t seed);
@@ -23,9 +23,9 @@ class Planted {
   [[nodiscard]] const std::map<int, std::string>& expected() const { return expected_; }
 
  private:
-  /// What stands around a block.
+  /// The control flow around a block.
   struct Around {
-    bool started = false;  ///< a decision of the accelerator starts each run of the block
+    bool started = false;  ///< a condition computed on the accelerator starts each execution of the block
     bool repeats = false;  ///< a loop repeats it
   };
 

@@ -68,7 +68,7 @@ class Generator {
     return result;
   }
 
-  /// A value of the pool for which `wanted` holds; poison if there is none. Late values come more often.
+  /// A value of the pool for which `wanted` holds; poison if there is none. Recent values are more likely.
   Operand find(const std::function<bool(const Operand&)>& wanted) {
     std::vector<Operand> fitting;
     for (const Operand& operand : pool_)
@@ -82,7 +82,7 @@ class Generator {
     return find([](const Operand&) { return true; });
   }
 
-  /// Values are kept small where the program is to be benign.
+  /// Keeps values small if the program must be benign.
   Operand tame(const Operand& operand) { return options_.benign && is_float(operand) ? op("tanh", {operand}) : operand; }
 
   void keep(const Operand& operand) {
@@ -201,7 +201,7 @@ class Generator {
     maybe_pinned([&] { keep(tame(op(name, {a, b}))); }, true);
   }
 
-  /// Elements of `x` for a reader of `shape`, through an operation that nobody else reads.
+  /// Elements of `x` for a reader of `shape`, through an operation that has no other reader.
   Operand moved(const Operand& x, const Shape& shape) {
     if (!x.value.valid() || type(x).rank() == 0 || random_.chance(0.2)) return x;
     const Shape both = *broadcast(type(x).shape, shape);
@@ -269,12 +269,12 @@ class Generator {
                                               DType::boolean, DType::i16, DType::u16, DType::u32};
     Operand x = any();
     const DType target = random_.pick(kTypes);
-    // Rounding to an integer would show the last bit of a floating value.
+    // Rounding to an integer would reveal the last bit of a floating value.
     if (options_.benign && is_float(x) && !is_floating(target)) return;
     keep(op("astype", {x}, {{"dtype", target}}));
   }
 
-  /// Ops whose result is decided by comparing elements: on integers, where devices agree exactly.
+  /// Ops whose result depends on comparing elements: on integers, where devices agree exactly.
   void positions() {
     Operand x = find([&](const Operand& o) { return (is_int(o) || (!options_.benign && is_float(o))) && type(o).rank() > 0; });
     if (x.poisoned()) return;
@@ -334,7 +334,8 @@ class Generator {
     return states;
   }
 
-  /// A value for `inside`: often changed by what the loop computes, at times as it was, at times swapped with its like.
+  /// The yielded value for the loop-carried `inside`: often a result of the loop body, sometimes unchanged, sometimes swapped with another
+  /// of its type.
   Operand next_value(const Operand& inside) {
     const TensorType wanted = type(inside);
     if (wanted.dtype != DType::boolean && random_.chance(0.5)) {
@@ -434,7 +435,7 @@ class Generator {
   const RandomGraphOptions& options_;
   Tracer tracer_;
   std::shared_ptr<const std::string> file_;
-  std::vector<Operand> pool_;  ///< what can be read here, oldest first
+  std::vector<Operand> pool_;  ///< the values that can be read here, oldest first
   int line_ = 0, names_ = 0, depth_ = 0, ops_left_ = 0;
 };
 

@@ -1,6 +1,6 @@
-// Random well-formed programs, recorded through the Tracer: nested loops and branches with carried values and loop-invariant captures,
-// pins, effects, host functions, values of several types, runtime counts, `until`, loops without trips. They always end, and do little
-// work. Equal seeds, equal programs.
+// Random well-formed programs, recorded through the Tracer: nested loops and branches with loop-carried values and loop-invariant captures,
+// pins, effects, host functions, values of several types, runtime trip counts, `until`, loops without iterations. They always end, and do
+// little work. Equal seeds give equal programs.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace cleave::testing {
 
-/// What effectful host functions of a random program note down, in the order of their calls.
+/// The calls that effectful host functions of a random program record, in order.
 struct EffectLog {
   std::mutex mutex;
   std::vector<std::string> lines;
@@ -23,17 +23,17 @@ struct EffectLog {
 
 struct RandomGraphOptions {
   int max_ops = 30;
-  int max_depth = 3;  ///< of nested loops and branches
-  int max_trips = 3;  ///< of one loop
-  /// Only what is well conditioned, so that devices that round differently agree: values stay small, and what is decided (predicates,
-  /// counts, comparisons, positions) depends on integers alone.
+  int max_depth = 3;  ///< nesting depth of loops and branches
+  int max_trips = 3;  ///< trip count of one loop
+  /// Generates well-conditioned computations alone, so that devices that round differently agree: values stay small, and discrete results
+  /// (predicates, counts, comparisons, positions) depend on integers alone.
   bool benign = true;
   bool control_flow = true;
   bool effects = true;
   bool pins = true;
   bool host_functions = true;
   bool random_numbers = true;
-  bool movement = false;           ///< operands often come through an operation that only moves elements and that nobody else reads
+  bool movement = false;           ///< operands often pass through an operation that only moves elements and has no other reader
   std::shared_ptr<EffectLog> log;  ///< may be null
 };
 

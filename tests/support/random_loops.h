@@ -1,6 +1,6 @@
-// Random programs of loops whose carried values cannot all be overwritten in place: they change places, are read by products and
-// reductions to the end of a trip, come from outside, cross to the host, and stand around and inside other loops and branches. Equal seeds,
-// equal programs.
+// Random programs of loops whose loop-carried values cannot all be updated in place: they are swapped, are read by products and reductions
+// until the end of an iteration, come from outside, are transferred to the host, and occur around and inside other loops and branches.
+// Equal seeds give equal programs.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +32,7 @@ class RandomLoops {
   std::uint64_t below(std::uint64_t end) { return random_() % end; }
   Tensor any(const Values& values) { return values[below(values.size())]; }
 
-  /// Stays small.
+  /// An operation on values of `known` whose result stays small.
   Tensor operation(const Values& known) {
     const Tensor a = any(known), b = any(known);
     switch (below(7)) {
@@ -46,7 +46,7 @@ class RandomLoops {
     }
   }
 
-  /// What a trip makes of `known`, behind it.
+  /// The body of one iteration: returns `known` with the iteration's new values appended.
   Values trip(Values known, const Tensor& counter, int depth) {
     for (std::uint64_t i = 1 + below(5); i > 0; --i) {
       const std::uint64_t what = depth < 2 ? below(8) : 7;

@@ -1,4 +1,4 @@
-// See random_problem.h. Pins that contradict each other inside a group are avoided by pinning whole groups alike.
+// See random_problem.h. Contradicting pins inside a group are avoided by giving all members of a group the same pin.
 #include "tests/support/random_problem.h"
 #include "tests/support/namespaces.h"
 
@@ -102,7 +102,7 @@ class ProblemGenerator {
     std::shuffle(problem_.uses.begin(), problem_.uses.end(), random_);
   }
 
-  /// As partitioner/machine/control_costs.h makes them.
+  /// Drivers as partitioner/machine/control_costs.h makes them.
   void drivers() {
     for (std::size_t r = 1; r < problem_.regions.size(); ++r) {
       if (!chance(60)) continue;
@@ -126,7 +126,7 @@ class ProblemGenerator {
     for (std::size_t i = 0; i < problem_.nodes.size(); ++i) need_drivers(static_cast<int>(i), problem_.nodes[i].region);
     for (std::size_t u = 0, count = problem_.uses.size(); u < count; ++u) need_drivers(problem_.uses[u].node, problem_.uses[u].region);
   }
-  /// Of `region` and all around it: what reads there, or stands there, is inside.
+  /// Makes a node that is or reads in `region` depend on the drivers of that region and of all regions around it.
   void need_drivers(int node, int region) {
     for (; region > 0; region = problem_.regions[region].parent) {
       const int driver = problem_.regions[region].driver;
@@ -142,7 +142,7 @@ class ProblemGenerator {
     problem_.accelerator_memory_bytes = std::max(1.0, total * below(11) / 10);
   }
 
-  /// Each of what is left of a node's cost, so that none is saved twice.
+  /// Each saving is taken from the rest of a node's cost, so that no part is saved twice.
   void savings() {
     const int nodes = static_cast<int>(problem_.nodes.size());
     std::vector<double> host, accelerator;

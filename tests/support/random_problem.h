@@ -13,21 +13,21 @@ namespace cleave::testing {
 struct RandomProblemOptions {
   int max_nodes = 7;
   int max_regions = 5;
-  bool ties = true;  ///< costs from few small binary fractions, so that ties abound and sums are exact; else arbitrary doubles
+  bool ties = true;  ///< costs are few small binary fractions, so that ties are frequent and sums exact; else arbitrary doubles
   bool groups = true;
-  bool keep = true;  ///< keep_accelerator_copy
+  bool keep = true;  ///< generates keep_accelerator_copy
   bool memory = false;
-  bool savings = false;  ///< of nodes together on one side
-  bool drivers = false;  ///< half of the regions have one, as loops and branches that the accelerator may decide
+  bool savings = false;  ///< generates savings of nodes that are together on one side
+  bool drivers = false;  ///< half of the regions have one, like loops and branches whose conditions the accelerator may evaluate
 };
 
 PlacementProblem random_problem(std::uint64_t seed, const RandomProblemOptions& options = {});
 
-/// The same problem with nodes, values and uses in another order; `node_at[i]` is where node i went.
+/// The same problem with nodes, values and uses in another order; `node_at[i]` is the new index of node i.
 PlacementProblem permuted(const PlacementProblem& problem, std::uint64_t seed, std::vector<std::int32_t>& node_at,
                           std::vector<std::int32_t>& value_at);
 
-/// As C++-like text, for failure messages.
+/// The problem as C++-like text, for failure messages.
 std::string describe(const PlacementProblem& problem);
 
 }  // namespace cleave::testing

@@ -6,8 +6,8 @@
 
 namespace cleave::testing {
 
-/// Every op takes `host` seconds on the host and 1 s on the accelerator, every transfer `link`: easy to add up. Small ones that leave at
-/// one point take `link` together.
+/// Every op takes `host` seconds on the host and 1 s on the accelerator, and every transfer `link` seconds, so that sums are easy. Small
+/// values sent at one point take `link` seconds together.
 inline Machine round_machine(double host, double link) {
   Machine machine = *Machine::shipped("simulated");
   machine.host = DeviceRates{};

@@ -1,5 +1,5 @@
-// Whether this is a build by a sanitizer that brings its own allocator and maps terabytes of addresses for itself: no program of it lives
-// under `ulimit -v`, and none may replace `operator new`.
+// Whether this build uses a sanitizer that brings its own allocator and reserves terabytes of address space: such a program cannot run
+// under `ulimit -v`, and must not replace `operator new`.
 #pragma once
 
 #if defined(__has_feature)

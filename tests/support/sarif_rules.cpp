@@ -45,9 +45,9 @@ const std::map<std::string, Properties>& rules() {
       {"change", {{"artifactLocation!", "object artifact"}, {"replacements!", "list replacement"}}},
       {"replacement", {{"deletedRegion!", "object region"}, {"insertedContent", "object content"}}},
       {"content", {{"text", "text"}}},
-      {"message", {{"text!", "text"}, {"markdown", "text"}}},  // `text` or `id`, of which cleave has no use
+      {"message", {{"text!", "text"}, {"markdown", "text"}}},  // `text` or `id` is required, and cleave does not use `id`
       {"location", {{"id", "index"}, {"physicalLocation", "object place"}, {"message", "object message"}}},
-      {"place", {{"artifactLocation!", "object artifact"}, {"region", "object region"}}},  // this or `address`
+      {"place", {{"artifactLocation!", "object artifact"}, {"region", "object region"}}},  // this or `address` is required
       {"artifact", {{"uri!", "uri-reference"}}},
       {"region", {{"startLine!", "count"}, {"startColumn", "count"}, {"endLine", "count"}, {"endColumn", "count"}}},
       {"suppression",

@@ -1,5 +1,6 @@
-// What SARIF 2.1.0 demands of the objects that cleave writes, written down from the standard as a table, and checked: which properties an
-// object may have and must have, of what type, which lists may hold nothing twice. What is not in the table is refused.
+// The requirements of SARIF 2.1.0 on the objects that cleave writes, as a table written from the standard, and a checker: which properties
+// an object may have and must have, of which type, and which lists must not contain duplicates. Properties that are not in the table are
+// refused.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -10,7 +11,7 @@
 
 namespace cleave::testing {
 
-/// What is wrong with a SARIF document: a line each, with the path to it. Empty: it is valid.
+/// The violations in a SARIF document, one line each with the path to it. Empty if it is valid.
 std::vector<std::string> sarif_faults(const nlohmann::json& document);
 
 }  // namespace cleave::testing

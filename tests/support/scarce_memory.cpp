@@ -11,7 +11,7 @@
 namespace {
 
 constexpr std::int64_t kPlenty = std::numeric_limits<std::int64_t>::max() / 2;
-std::atomic<std::int64_t> left = kPlenty;  ///< below zero: refused already
+std::atomic<std::int64_t> left = kPlenty;  ///< negative: an allocation has failed
 std::atomic<bool> lasting = false;
 
 [[maybe_unused]] bool refuse() {
@@ -30,7 +30,7 @@ static void* allocate(std::size_t size, std::size_t alignment) {
   return memory;
 }
 
-// The others (arrays, nothrow) come back to these.
+// The other forms (arrays, nothrow) call these.
 void* operator new(std::size_t size) {
   return allocate(size, alignof(std::max_align_t));
 }

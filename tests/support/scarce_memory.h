@@ -1,12 +1,12 @@
-// ScarceMemory: a system that is short of memory, for tests. It stands in for `operator new` and `calloc` in the program that it is linked
-// into: to be named in tests/CMakeLists.txt by each test that uses it.
+// ScarceMemory: simulates a system that is short of memory. It replaces `operator new` and `calloc` in the program that it is linked into,
+// so each test that uses it must be named in tests/CMakeLists.txt.
 #pragma once
 
 #include <cstdint>
 
 namespace cleave::testing {
 
-/// While this lives, memory can be had `more` times in this process, by any thread; then once, or for ever, not.
+/// During this object's lifetime, `more` allocations succeed in this process, on any thread; then one fails (once), or all do (lasting).
 class ScarceMemory {
  public:
   enum class Shortage : std::uint8_t { once, lasting };
@@ -14,7 +14,7 @@ class ScarceMemory {
   ScarceMemory(const ScarceMemory&) = delete;
   ScarceMemory& operator=(const ScarceMemory&) = delete;
   ~ScarceMemory();
-  /// Whether it came to that.
+  /// Whether an allocation has failed.
   [[nodiscard]] bool refused() const;
 };
 

@@ -1,4 +1,4 @@
-// How many random cases a test tries.
+// The number of random cases that a test tries.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace cleave::testing {
 
-/// What CLEAVE_TEST_SEEDS says; without it, `otherwise`.
+/// The value of CLEAVE_TEST_SEEDS; `otherwise` if it is not set.
 inline std::uint64_t seeds(std::uint64_t otherwise) {
   const char* text = std::getenv("CLEAVE_TEST_SEEDS");
   return text ? std::strtoull(text, nullptr, 10) : otherwise;
@@ -19,8 +19,8 @@ inline std::uint64_t seeds(std::uint64_t otherwise) {
 
 namespace cleave {
 
-/// How many random cases a test tries: `count`, but a tenth of it in a build with a sanitizer, where a case takes about ten times as long.
-/// Thresholds on what these cases must have met are scaled by the same function.
+/// The number of random cases that a test tries: `count`, or a tenth of it in a build with a sanitizer, where a case takes about ten times
+/// as long. Thresholds on properties of these cases are scaled by the same function.
 template <typename T>
 constexpr T draws(T count) {
   return testing::kSanitized && count >= 10 ? count / 10 : count;

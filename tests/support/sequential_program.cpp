@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kDevices = 2;
 
-/// The values on one device. What came into being in a region is forgotten when its execution ends.
+/// The values on one device. Values of a region are dropped when its execution ends.
 struct Environment {
   std::vector<std::optional<Array>> values;
   std::vector<ValueId> trail;
@@ -116,7 +116,7 @@ class Runner {
     return {};
   }
 
-  /// Who decides a loop or branch: the host, unless a device walks it alone.
+  /// The device that decides a loop or branch: the host, unless another device executes it alone.
   static std::size_t decider(const Steps& steps) { return steps[0] ? 0 : 1; }
   static NodeId control_of(const Steps& steps) { return steps[decider(steps)]->node; }
   bool decides(const Steps& steps, ValueId predicate) { return read(decider(steps), predicate, "predicate").at(0) != 0; }

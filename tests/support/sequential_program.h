@@ -1,5 +1,5 @@
-// The stupid twin of the executor: takes the steps of a Program one by one in their global order, on one thread, with a separate set of
-// values a device. What a device reads must be there; what moves is counted.
+// A deliberately simple executor: it executes the steps of a Program one by one in their global order, on one thread, with a separate set
+// of values for each device. A value that a device reads must be present there; transfers are counted.
 #pragma once
 
 #include <cstdint>
@@ -14,12 +14,12 @@ namespace cleave::testing {
 
 struct SequentialRun {
   std::vector<Array> outputs;
-  std::vector<std::int64_t> moved;              ///< per channel, how often
-  IdVector<RegionId, std::int64_t> executions;  ///< of each region
-  std::vector<std::string> complaints;          ///< values read that were not there, channels not empty when they should be, …
+  std::vector<std::int64_t> moved;              ///< number of transfers per channel
+  IdVector<RegionId, std::int64_t> executions;  ///< number of executions per region
+  std::vector<std::string> complaints;          ///< errors found: values read but not present, channels not empty when they should be, …
 };
 
-/// An Error where the program itself fails (a host function, an index out of range).
+/// Returns an Error if the program itself fails (a host function, an index out of range).
 Result<SequentialRun> run_sequentially(const Program& program, const RunOptions& options);
 
 }  // namespace cleave::testing

@@ -1,4 +1,4 @@
-// A folder of its own for a test, gone with the object.
+// A temporary folder for one test, removed with the object.
 #pragma once
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-// For tests that record a program by hand: places in a model file that does not exist, and calls that stand there.
+// For tests that record a program by hand: source locations in a model file that does not exist, and calls at these locations.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// A Program whose packets are taken apart: each value travels by itself, in the places where the packets had them.
+// A Program whose coalesced transfers (packets) are split: each value is sent by itself, at the positions of the packet's send and receive.
 #pragma once
 
 #include "partitioner/apply/program.h"

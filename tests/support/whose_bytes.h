@@ -1,4 +1,4 @@
-// Which value's bytes a value has: what only gives it another name, or another type, is passed by.
+// The value whose bytes a value shares: operations that only make an alias, or change the type, are skipped.
 #pragma once
 
 #include "graph/graph.h"

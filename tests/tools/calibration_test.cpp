@@ -1,5 +1,5 @@
-// What `cleave calibrate` measures, on the simulated accelerator (whose wall-clock times mean little, but whose calls are all checked), and
-// the file that it writes.
+// Measurements of `cleave calibrate` on the simulated accelerator (whose wall-clock times mean little, but whose calls are all checked),
+// and the machine file that it writes.
 #include "tools/calibration/calibration.h"
 #include "tests/support/namespaces.h"
 
@@ -33,7 +33,7 @@ CalibrationOptions small_options(const std::string& inject = "") {
   CalibrationOptions options;
   options.given = *Machine::shipped("simulated");
   options.seconds_a_point = 0;
-  options.least_core_share = 0;  // tests run side by side
+  options.least_core_share = 0;  // tests run concurrently
   options.largest_copy = 1 << 18;
   options.memory_bytes = 1 << 18;
   options.open = [inject]() -> Result<std::unique_ptr<Device>> {
@@ -249,7 +249,7 @@ TEST(Calibration, ABusyMachineIsRefused) {
   CalibrationOptions options = small_options();
   options.open = nullptr;
   options.most_seconds = 0.2;
-  options.least_core_share = 1.5;  // nobody has that
+  options.least_core_share = 1.5;  // no thread can have that share
   const Result<Calibration> refused = calibrate(options);
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().kind, ErrorKind::machine);

@@ -1,5 +1,5 @@
-// `cleave apply`: what an edit leaves of the file, that the checked file no longer says what the edit was for, and that a run is predicted
-// to take what was promised; for every edit that `check` offers of the models in the tree.
+// `cleave apply`, for every edit that `check` offers for the models in the tree: the edited file, that `check` no longer reports the cause
+// of the edit, and that the predicted time of a run is the promised one.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -24,7 +24,7 @@ using ::testing::IsEmpty;
 using ::testing::MatchesRegex;
 using ::testing::Not;
 
-/// A pin that costs, with comments and blanks that no edit may touch.
+/// A model with a costly pin, and with comments and blanks that no edit may change.
 constexpr const char* kPinned = R"(# Reads, scales,
 #   and sums.
 cleave: 1
@@ -179,7 +179,7 @@ TEST_F(CliApplyTest, AStatementThatNothingReadsIsRemoved) {
   EXPECT_EQ(id("unused"), "none") << "bound more than once";
 }
 
-// --- what an edit leaves ----------------------------------------------------------------------------------------------------------------
+// --- text that an edit preserves --------------------------------------------------------------------------------------------------------
 
 TEST_F(CliApplyTest, LineEndsAndCommentsStay) {
   for (const std::string break_ : {"\n", "\r\n"}) {
@@ -288,7 +288,7 @@ TEST_F(CliApplyTest, OnlyYamlIsEdited) {
   for (const json& diagnostic : said) EXPECT_THAT(diagnostic["fixes"], IsEmpty());
 }
 
-// --- where it is written ----------------------------------------------------------------------------------------------------------------
+// --- the position of the output file ----------------------------------------------------------------------------------------------------
 
 TEST_F(CliApplyTest, TheEditedModelGoesWhereItIsSent) {
   model(kTrip);
@@ -317,7 +317,7 @@ TEST_F(CliApplyTest, AFileThatNobodyMayWriteStays) {
   EXPECT_EQ(text(), kTrip);
 }
 
-// --- what is no edit --------------------------------------------------------------------------------------------------------------------
+// --- cases without an edit --------------------------------------------------------------------------------------------------------------
 
 TEST_F(CliApplyTest, AdviceAtSeveralPlacesHasNoId) {
   const std::string two = R"(cleave: 1

@@ -1,4 +1,5 @@
-// `cleave check` against a lock of the plan and against a baseline: what fails, at which line, and what a wrong file is told.
+// `cleave check` against a lock file of the plan and against a baseline: the failing findings and their lines, and the errors of wrong
+// files.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -125,7 +126,7 @@ TEST_F(CliCheckTest, ABaselineLeavesWhatIsNew) {
   EXPECT_EQ(check("--placement accelerator --baseline explained.json").code, 0) << "explain --json has the same diagnostics";
 }
 
-/// The last line on standard error says what the time of a run goes to, and JSON has it in parts of 1.
+/// The last line on standard error breaks down the time of a run, and the JSON document has the shares, which add up to 1.
 TEST_F(CliCheckTest, EndsWithTheAccountAsExplainAndRunDo) {
   for (const char* command : {"check", "explain", "run"}) {
     SCOPED_TRACE(command);

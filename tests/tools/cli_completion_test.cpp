@@ -1,4 +1,4 @@
-// Completions and the manual page: well-formed, and every command and flag that --help shows is in them.
+// Shell completions and the manual page: well formed, and they contain every command and flag that --help shows.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -35,7 +35,7 @@ std::set<std::string> flags_of(const std::string& command) {
   return flags;
 }
 
-/// What bash would offer behind `line`.
+/// The completions that bash offers for `line`.
 std::set<std::string> offered(const TemporaryFolder& folder, const std::string& line) {
   write_file(folder.path("ask"), "source " + folder.path("bash") + "\nCOMP_WORDS=(" + line + ")\n[[ '" + line +
                                      "' == *' ' ]] && COMP_WORDS+=('')\n" +

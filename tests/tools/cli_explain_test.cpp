@@ -1,5 +1,5 @@
-// The questions of `cleave explain`: a node, missing kernels, ranges of the machine, an earlier plan; and profiles that fit in part. Each
-// as text and as JSON, and what a wrong question or file is told.
+// The questions of `cleave explain`: a node, missing kernels, ranges of the machine, an earlier plan; and profiles that match in part. Each
+// as text and as JSON, and the errors of wrong questions and files.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

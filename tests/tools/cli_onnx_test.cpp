@@ -1,4 +1,4 @@
-// ONNX models on the command line: every command takes them, and the flags that are theirs.
+// ONNX models on the command line: every command accepts them, and the flags that are specific to them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -103,7 +103,7 @@ TEST_F(CliOnnxTest, ShowsWhatOnnxRuntimeWouldCopy) {
   EXPECT_EQ(document["onnxruntime"]["placed"]["copies"], 2);
 }
 
-// What ONNX Runtime has no kernel for is on the host for that, and not because anybody pinned it.
+// Operations without an ONNX Runtime kernel are on the host for this reason, and not because of a pin.
 TEST_F(CliOnnxTest, SaysThatOnnxRuntimeHasNoKernel) {
   write_file(folder_.path("k.onnx"),
              model(graph_of({.nodes = {node("MatMul", {"x", "x"}, {"a"}, {.name = "first"}), node("Mish", {"a"}, {"b"}, {.name = "second"}),

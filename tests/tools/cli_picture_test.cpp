@@ -1,4 +1,4 @@
-// `cleave dot` as a user meets it: the zoo's pictures, what --full shows, and a Graphviz that does not end.
+// `cleave dot` as a user meets it: the zoo's pictures, the output of --full, and a Graphviz that does not end.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -29,13 +29,13 @@ TEST(Pictures, OfTheZoo) {
     const CommandResult picture = run_command("cleave dot models/" + name + ".yaml --device simulated");
     EXPECT_EQ(picture.code, 0) << picture.err;
     expect_golden("pictures/" + name + ".dot", picture.out);
-    // Browsers have other fonts than Graphviz, and leave out blanks at the begin of a text: in a line, nothing stands beside a styled text.
+    // Browsers use other fonts than Graphviz, and drop blanks at the beginning of a text: so no text may follow a styled text in a line.
     EXPECT_FALSE(std::regex_search(picture.out, std::regex("</(B|FONT)>[^<>]"))) << name;
     EXPECT_FALSE(std::regex_search(picture.out, std::regex("[^<>]<(B|FONT)[ >]"))) << name;
   }
 }
 
-/// What is between the lowest and the highest point of a cluster in a picture.
+/// The height of a cluster in a picture.
 double height_of(const std::string& svg, const std::string& cluster) {
   const std::size_t title = svg.find("<title>" + cluster + "</title>"), begin = svg.find_first_of("0123456789", svg.find("<p", title));
   const std::size_t end = svg.find("</g>", begin);
@@ -84,13 +84,13 @@ class PictureTest : public ::testing::Test {
     std::filesystem::create_directory(folder_.path("bin"));
   }
 
-  /// In the place of Graphviz; `$source` is what it is to draw.
+  /// Replaces Graphviz by a script; `$source` is the input to draw.
   void graphviz(const std::string& script) {
     write_file(folder_.path("bin/dot"), "#!/bin/bash\nsource=$(cat)\necho $$ >>pids\n" + script + "\n");
     std::filesystem::permissions(folder_.path("bin/dot"), std::filesystem::perms::owner_all);
   }
   CommandResult run(const std::string& command) { return run_command("PATH=$PWD/bin:$PATH " + command, folder_.path("")); }
-  /// Which of the processes in `pids` and `sleepers` run still; they have a moment to end.
+  /// Those processes of `pids` and `sleepers` that are still running after a moment to end.
   std::string alive() {
     return run("sleep 0.2; for pid in $(cat pids sleepers 2>/dev/null); do grep -s 'State:' /proc/$pid/status; done | grep -v 'Z "
                "(zombie)'; true")

@@ -1,4 +1,5 @@
-// `cleave run` beside its results: statistics of several runs, what was verified, progress on a terminal, host functions that crash.
+// The output of `cleave run` besides its results: statistics of several runs, verification, progress on a terminal, host functions that
+// crash.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <pty.h>
@@ -35,7 +36,7 @@ std::string calling(const std::string& symbol, const std::string& trips) {
 
 struct OnTerminal {
   int code = -1;
-  std::string text;  ///< all that the terminal got
+  std::string text;  ///< the terminal's whole output
 };
 
 /// The command with a terminal of 100 columns as its standard streams.
@@ -58,7 +59,7 @@ OnTerminal on_terminal(const std::string& command, const std::string& folder) {
   return result;
 }
 
-/// What stands on the screen in the end: a line that was cleared is gone.
+/// The final content of the screen: lines that were cleared are gone.
 std::string remaining(std::string text) {
   for (std::size_t cleared; (cleared = text.find("\r\033[K")) != std::string::npos;) {
     const std::size_t line = cleared == 0 ? std::string::npos : text.rfind('\n', cleared);

@@ -292,7 +292,7 @@ TEST_F(CliTest, ExplainShowsMeasuredBesidePredictedCopies) {
   for (const json& transfer : before["transfers"]) EXPECT_TRUE(transfer["measured_seconds"].is_null());
   int measured = 0;
   for (const json& transfer : after["transfers"]) {
-    if (transfer["measured_seconds"].is_null()) continue;  // by what the profile says of the host something else may move
+    if (transfer["measured_seconds"].is_null()) continue;  // by the profile's host times, the plan may move other values
     ++measured;
     EXPECT_NEAR(transfer["measured_seconds"].get<double>(), transfer["seconds"].get<double>(), 0.02 * transfer["seconds"].get<double>())
         << "the simulated accelerator's clock goes by the plan";
@@ -433,7 +433,7 @@ TEST_F(CliTest, AProfileMayBeNamedLikeAModel) {
     EXPECT_EQ(result.code, 0) << words << result.err;
     EXPECT_THAT(result.out, HasSubstr("y: 2")) << words;
   }
-  // What is no profile is not lost.
+  // A file that is not a profile is not overwritten.
   write_file(folder_.path("other.yaml"), "cleave: 1\n");
   const CommandResult lost = run("run --profile other.yaml model.yaml --input n=1");
   EXPECT_EQ(lost.code, 2);

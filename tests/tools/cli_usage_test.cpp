@@ -1,4 +1,4 @@
-// What the command line says of its own mistakes: one style, the nearest word, and nothing else before it.
+// Messages about wrong usage of the command line: one style, the nearest valid word, and no output before them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

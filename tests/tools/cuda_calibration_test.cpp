@@ -1,4 +1,4 @@
-// `cleave calibrate` through the CUDA back end, on the fake driver: what only a GPU has (graphs), and every failing call.
+// `cleave calibrate` through the CUDA back end, on the fake driver: measurements that only a GPU has (graphs), and every failing call.
 #include <gmock/gmock.h>
 
 #include <chrono>
@@ -17,7 +17,7 @@ CalibrationOptions small_cuda_options(FakeDriver& driver) {
   CalibrationOptions options;
   options.given = *Machine::shipped("h200");
   options.seconds_a_point = 0;
-  options.least_core_share = 0;  // tests run side by side
+  options.least_core_share = 0;  // tests run concurrently
   options.largest_copy = 1 << 14;
   options.memory_bytes = 1 << 15;
   options.open = [&driver] { return driver.opener()(0, {}); };
@@ -50,7 +50,7 @@ TEST(CudaCalibration, LeavesTimeToMeasureWhereKernelsTakeLongToMake) {
   CalibrationOptions options = small_cuda_options(driver);
   options.most_seconds = 4;
   options.progress = [](std::string_view what, double) {
-    if (what.starts_with("kernels")) std::this_thread::sleep_for(std::chrono::milliseconds(50));  // of a compiler
+    if (what.starts_with("kernels")) std::this_thread::sleep_for(std::chrono::milliseconds(50));  // the time of a compiler
   };
   const Result<Calibration> result = calibrate(options);
   ASSERT_TRUE(result.ok()) << result.error().message;
@@ -66,7 +66,7 @@ TEST(CudaCalibration, MakesOneErrorOfAFailingCall) {
     const Result<Calibration> result = calibrate(small_cuda_options(driver));
     if (result.ok()) {
       EXPECT_NE(driver.failed(), "") << "the call was never reached";
-      continue;  // what is given back may fail unheard
+      continue;  // releasing a resource may fail silently
     }
     EXPECT_EQ(result.error().kind, ErrorKind::machine) << result.error().message;
     EXPECT_EQ(driver.leaks(), "") << driver.failed();

@@ -1,4 +1,4 @@
-// The programs of the device benchmark compute what the oracle says, so that what is timed is the work.
+// The programs of the device benchmark compute the reference executor's results, so that the benchmark times the right work.
 #include "tools/bench/device_programs.h"
 
 #include <gtest/gtest.h>

@@ -23,11 +23,11 @@ sys.dont_write_bytecode = True
 import pack  # noqa: E402
 import parts  # noqa: E402
 
-ENVIRONMENT = "/opt/env"  # of Python, as pip fills it
+ENVIRONMENT = "/opt/env"  # the Python environment, as pip fills it
 PIP = f"{ENVIRONMENT}/lib/python3.{sys.version_info.minor}/site-packages/nvidia/cu13/lib"
 BUILTINS = re.compile(r"libnvrtc-builtins\.so\.\d+\.\d+")
 
-GLIBC = ("libdl.so.2", "libm.so.6", "libpthread.so.0", "librt.so.1")  # that CUDA's libraries name, though all is in libc.so.6 today
+GLIBC = ("libdl.so.2", "libm.so.6", "libpthread.so.0", "librt.so.1")  # CUDA's libraries name them, though all is in libc.so.6 today
 
 
 def needed(*files):
@@ -59,7 +59,7 @@ class BareRoot:
         self.bring(archive, "/pack.tar")
         for name in ("libnvrtc.so.13", "libcublasLt.so.13"):
             os.symlink("/usr/lib/libcuda.so.1", self.path(f"{PIP}/{name}"))
-        # Its own is the first thing on a machine: a pack holds the script, too.
+        # The pack contains the script, too, and its own copy is the first program to run on a machine.
         self.bring(os.path.join(ROOT, "tools/gpu-check"), "/tools/gpu-check")
         shutil.copytree(os.path.join(ROOT, "tools/gpu"), self.path("/tools/gpu"), ignore=shutil.ignore_patterns("__pycache__"))
 
@@ -142,7 +142,7 @@ class BareRootTest(unittest.TestCase):
         self.assertGreater(of["mlp_inference"]["reached"]["flops_per_second"], 0)
         measured = result["calibrate"]["result"]
         self.assertTrue(measured["copies"] and measured["kernels"])
-        if "left_out" not in result["probe"]["result"]:  # the machine was not too busy
+        if "left_out" not in result["probe"]["result"]:  # unless the machine was too busy
             for row in measured["copies"] + measured["kernels"]:
                 self.assertGreater(row.get("share_of_limit", 0), 0, row)
         with open(self.root.path("machine.yaml"), encoding="utf-8") as file:
@@ -175,14 +175,14 @@ class BareRootTest(unittest.TestCase):
             if file == "libnvrtc.so.13" or BUILTINS.fullmatch(file):
                 self.root.bring(os.path.join(real, file), f"{PIP}/{file}")
         try:
-            result, _, said = self.root.check("--seconds", "110", "smoke", HOME="/tmp/real")  # without kernels that the fake compiled
+            result, _, said = self.root.check("--seconds", "110", "smoke", HOME="/tmp/real")  # no cached kernels that the fake compiled
         finally:
             os.remove(fake)
             os.symlink("/usr/lib/libcuda.so.1", fake)
         messages = "\n".join(each["message"] for each in result["smoke"]["result"]["failed"])
         self.assertNotIn("nvrtc", messages, said)
         self.assertTrue(any(file.endswith(".kernel") for _, _, files in os.walk(self.root.path("tmp/real")) for file in files), "nothing was compiled")
-        # It computed nothing, but it was launched: all results are there, and wrong.
+        # The fake launches but computes nothing: all results are present, and wrong.
         self.assertIn("Each/DeviceOp.EqualsTheMeaning/add", [each["test"] for each in result["smoke"]["result"]["failed"]])
 
 

@@ -12,7 +12,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 sys.dont_write_bytecode = True
 sys.path[:0] = [os.path.join(ROOT, "tools", "gpu"), os.path.join(ROOT, "tools", "bench")]
 
-import device_bench_torch  # noqa: E402 - of which nothing is called that needs PyTorch
+import device_bench_torch  # noqa: E402 - none of the functions called here needs PyTorch
 import parts  # noqa: E402
 
 CLEAVE = """
@@ -25,7 +25,7 @@ else:
                       "kernels": [dict(family="arithmetic", bytes_per_second=30.0)]}))
 """
 
-# Tests are named after what becomes of them.
+# Each test is named after its outcome.
 DEVICE_TEST = """
 TESTS = os.environ.get("STAND_IN_TESTS", "good other").split()
 pattern = next(word for word in sys.argv if word.startswith("--gtest_filter=")).split("=", 1)[1]

@@ -1,5 +1,5 @@
-// The probe of a GPU's limits on the fake driver: that it measures everything, by calls that a driver takes, and ends whatever fails or
-// hangs. Its kernels are compiled by the real NVRTC where there is one.
+// The probe of a GPU's limits, on the fake driver: it measures everything with valid driver calls, and ends after any failure or hang. The
+// real NVRTC compiles its kernels if it is installed.
 #include <gmock/gmock.h>
 
 #include <chrono>
@@ -18,12 +18,12 @@ using nlohmann::ordered_json;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-/// A fake that knows the probe's kernels. The one that answers the host does so on a thread of its own.
+/// A fake driver that knows the probe's kernels. The kernel that answers the host runs on a separate thread.
 class ProbedDriver {
  public:
   explicit ProbedDriver(bool answers = true) {
     driver.allow_pageable();
-    driver.keep_page_locked();  // of a probe that fails the answering thread still looks at it
+    driver.keep_page_locked();  // after a failed probe, the answering thread may still read it
     teach_probe(driver, [this, answers](const std::vector<std::uint64_t>& values) {
       if (answers) threads_.emplace_back([values] { answer_probe(values); });
     });
@@ -42,10 +42,10 @@ class ProbedDriver {
 
 probe::ProbeOptions small_probe_options() {
   probe::ProbeOptions options;
-  options.seconds = 200;  // limits: on a busy machine too, all is measured
+  options.seconds = 200;  // limits: everything is measured even on a busy machine
   options.patience = 100;
   options.largest_copy = 1 << 20;
-  options.memory_bytes = 1;  // what the widest kernel reads in one go
+  options.memory_bytes = 1;  // the amount that the widest kernel reads at once
   options.round_trips = 20;
   options.products = {{8, 4, 2}};
   return options;

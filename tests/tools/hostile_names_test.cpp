@@ -1,5 +1,5 @@
-// Names with line breaks and other controls in everything that has a name: whatever a command says, it says in as many lines as of names
-// without, and no line is made by a name.
+// Names with line breaks and other control characters, in everything that has a name: each command prints as many lines as with ordinary
+// names, and no name starts a line of its own.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -17,7 +17,7 @@ using namespace onnx_file;
 using ::testing::HasSubstr;
 
 const std::string kForged = "all checks passed";
-/// As the bytes of a name, and as the text form of graphs writes them.
+/// The bytes of a hostile name, and its form in the text of graphs.
 const std::string kHostile = "na\nme: 1.0\n" + kForged + "\r\x1b[31m";
 const std::string kHostileText = R"(na\x0ame: 1.0\x0a)" + kForged + R"(\x0d\x1b[31m)";
 const std::string kTame = "name: 1.0  all checks passed";
@@ -26,7 +26,7 @@ std::ptrdiff_t lines(const std::string& text) {
   return std::count(text.begin(), text.end(), '\n');
 }
 
-/// A line that begins with what the name wants to forge; a progress of `\r` counts as well.
+/// Whether any line begins with the text that the name tries to forge; progress output after `\r` counts as a line.
 bool forged(const std::string& text) {
   static const std::regex kLine("(^|[\n\r])[ ]*" + kForged);
   return std::regex_search(text, kLine) || text.find("\x1b[31m") != std::string::npos;
@@ -68,7 +68,7 @@ class HostileNamesTest : public ::testing::Test {
            " %4 @0:9:1\n" + "output \"p" + name + "\" %1 @0:9:1\n";
   }
 
-  /// Runs `cleave arguments` with each kind of names; `MODEL` and `MACHINE` stand for the files. Compares what is said.
+  /// Runs `cleave arguments` with ordinary and with hostile names, and compares the outputs; `MODEL` and `MACHINE` stand for the files.
   void compare(const std::string& arguments, int code = 0) {
     CommandResult results[2];
     for (const bool hostile : {false, true}) {
@@ -130,7 +130,7 @@ TEST_F(HostileNamesTest, ForgeNoLineOfARunWithValues) {
   }
 }
 
-/// The issue's own case.
+/// The case of the original report.
 TEST_F(HostileNamesTest, OfAnOutputForgeNoLine) {
   const TemporaryFolder folder;
   write_file(folder.path("m.onnx"), model(graph_of({.nodes = {node("Add", {"x", "x"}, {"y: 1.0\nall checks passed"})},

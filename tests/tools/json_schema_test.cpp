@@ -1,5 +1,5 @@
-// Every document that cleave writes, held against the schema in docs/schema that describes it: models, examples and golden cases under
-// every policy, programs of all three faces, every command, errors too. docs/json.md is made from the schemas.
+// Every document that cleave writes, validated against its schema in docs/schema: models, examples and golden cases under every policy,
+// programs of all three front ends, every command, errors too. docs/json.md is generated from the schemas.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -189,7 +189,7 @@ TEST(Commands, WriteWhatTheirSchemasSay) {
 
 // --- the schemas themselves -------------------------------------------------------------------------------------------------------------
 
-/// Tells `visit` every object and list inside, by a pointer.
+/// Calls `visit` for every nested object and list, with a pointer to it.
 template <class F>
 void walk(const json& value, const json::json_pointer& at, F&& visit) {
   visit(at);
@@ -233,7 +233,7 @@ using Schema = nlohmann::ordered_json;
 
 std::string type_of(const Schema& schema);
 
-/// "location", of a reference or of what a description was added to.
+/// The name that a schema refers to, such as "location", directly or with an added description.
 std::string referred(const Schema& schema) {
   const Schema& of = schema.contains("allOf") ? schema["allOf"][0] : schema;
   if (!of.contains("$ref")) return "";
@@ -250,7 +250,7 @@ std::string type_of(const Schema& schema) {
   return schema["type"][0].get<std::string>() + " or null";
 }
 
-/// A row a field; what lies inside one below it, by its path.
+/// Adds a row for each field; nested fields follow below, named by their path.
 void add_rows(std::string& text, const Schema& schema, const std::string& path) {
   const Schema* object = &schema;
   std::string below = path;

@@ -1,4 +1,4 @@
-// The command line where the system gives little: the machine failed (exit code 3), in one line, and nothing crashes.
+// The command line under tight system limits: it reports a machine failure (exit code 3) in one line and does not crash.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -18,18 +18,18 @@ namespace {
 
 using ::testing::HasSubstr;
 
-/// As a user whom limits bind: another one, where this is root.
+/// Runs the command as a user who is subject to limits: as another user if this one is root.
 std::string as_user(const std::string& command) {
   const std::string user = geteuid() == 0 ? "setpriv --reuid=65534 --regid=65534 --clear-groups " : "";
   return user + "bash -c '" + command + "'";
 }
 
 TEST(Limits, NoThreadIsAnErrorOfTheMachine) {
-  // Looking for leaks takes a thread too.
+  // The leak checker needs a thread, too.
   const std::string run =
       "export ASAN_OPTIONS=detect_leaks=0; exec cleave run models/linear_regression.yaml --device simulated --placement accelerator -w";
   if (run_command(as_user(run)).code != 0) GTEST_SKIP() << "another user cannot run the built program where it lies";
-  // Other processes of that user count too: how many threads are left is not known, but for the two ends.
+  // Other processes of that user count as well, so the number of available threads is unknown except at both ends.
   for (const int processes : {1, 2, 3, 4, 5, 6, 7, 8, 4000}) {
     const CommandResult result = run_command(as_user("ulimit -u " + std::to_string(processes) + "; " + run));
     EXPECT_TRUE(result.code == 0 || result.code == 3) << processes << ": " << result.code << result.err;
@@ -61,7 +61,7 @@ outputs: [x]
 
 class TimeLimit : public ::testing::Test {
  protected:
-  /// The host function sleeps for so long in every call.
+  /// Builds the host function, which sleeps for the given seconds in every call.
   void build(const std::string& seconds) {
     write_file(folder_.path("model.yaml"), kSleeper);
     write_file(folder_.path("nap.c"),
@@ -116,7 +116,7 @@ struct Ended {
   std::string out;  ///< standard output and error, as they came
 };
 
-/// `cleave arguments` in `folder` with `bytes` of address space. Not by way of a shell, which needs memory itself.
+/// Runs `cleave arguments` in `folder` with `bytes` of address space, without a shell, which needs memory itself.
 Ended run_within(std::size_t bytes, const std::vector<std::string>& arguments, const std::string& folder) {
   int ends[2];
   EXPECT_EQ(::pipe(ends), 0);
@@ -147,7 +147,7 @@ Ended run_within(std::size_t bytes, const std::vector<std::string>& arguments, c
 
 constexpr std::size_t kMiB = 1 << 20;
 
-/// Of address space, from which on the program itself can be loaded and started.
+/// The address space, in bytes, that is needed to load and start the program.
 std::size_t needed_to_start(const std::string& folder) {
   std::size_t bytes = 2 * kMiB;
   while (bytes < 4096 * kMiB && run_within(bytes, {"--version"}, folder).code != 0) bytes += kMiB / 2;
@@ -163,7 +163,7 @@ int count(const std::string& text, const std::string& word) {
 struct Case {
   const char* line;
   int code = 0;            ///< with enough memory
-  bool needs_more = true;  ///< than it takes to start
+  bool needs_more = true;  ///< more than the program needs to start
 };
 class MemoryLimits : public ::testing::TestWithParam<Case> {};
 

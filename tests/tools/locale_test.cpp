@@ -1,5 +1,5 @@
-// Under a locale that writes 1.5 as `1,5`, everything reads and writes as it does without. The locale is made here, as machines differ in
-// those that they have.
+// Under a locale that writes 1.5 as `1,5`, all reading and writing is as under the C locale. The test makes the locale itself, since
+// machines differ in the locales that they have.
 #include <gtest/gtest.h>
 
 #include <clocale>
@@ -43,7 +43,7 @@ program:
 outputs: [x, w]
 )";
 
-/// Everything that says or reads a number which is not whole, by what it is.
+/// The outputs of everything that writes or reads fractional numbers, by description.
 std::map<std::string, std::string> everything(const TemporaryFolder& folder) {
   std::map<std::string, std::string> said;
   const Graph graph = read_model(folder.path("model.yaml"));

@@ -1,4 +1,4 @@
-// Which files each command opens, as the system sees it: the model, and what SECURITY.md says beside it. Needs strace.
+// The files that each command opens, as the system reports them: the model, and the files that SECURITY.md lists. Needs strace.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -54,13 +54,13 @@ class OpenedFilesTest : public ::testing::Test {
     }
     return files;
   }
-  /// The same without what the program and its libraries open by themselves, and how many processors there are; by their names in the
-  /// folder.
+  /// The opened files, by their names in the folder, without those that the program and its libraries always open, and without queries of
+  /// the number of processors.
   Files opened(const std::string& arguments, const std::string& environment = "") {
     Files files;
     for (const std::string& file : traced(arguments, environment)) {
       if (own_.contains(file) || file.starts_with("/sys/fs/cgroup/") || file.starts_with("/sys/devices/system/cpu")) continue;
-      if (kSanitized && file.starts_with("/proc/")) continue;  // what the sanitizer asks for
+      if (kSanitized && file.starts_with("/proc/")) continue;  // opened by the sanitizer
       const std::string here = fs::canonical(folder_.path("model")).string() + "/";
       files.insert(file.starts_with(here) ? file.substr(here.size()) : file);
     }
@@ -119,7 +119,7 @@ TEST_F(OpenedFilesTest, PlansWithoutAGpuLoadNoDriver) {
       << "who asks for it gets it";
 }
 
-/// A model whose node says that line 2 of `source` made it.
+/// A model with a node whose location is line 2 of `source`.
 std::string named_by(const std::string& source) {
   const Message weights =
       Message().varint(1, 2).varint(2, kFloat).text(8, "w").varint(14, 1).message(13, Message().text(1, "location").text(2, "m.data"));

@@ -13,7 +13,7 @@ import sys
 import tempfile
 import time
 
-DEADLINE = 240  # seconds, of everything
+DEADLINE = 240  # seconds for the whole run
 
 
 class Browser:
@@ -21,7 +21,7 @@ class Browser:
         to_browser, self.write_end = os.pipe()
         self.read_end, from_browser = os.pipe()
 
-        def wire():  # the browser reads what it is told from 3 and answers on 4
+        def wire():  # the browser reads commands from descriptor 3 and answers on 4
             reading, writing = os.dup(to_browser), os.dup(from_browser)
             os.dup2(reading, 3)
             os.dup2(writing, 4)
@@ -174,7 +174,7 @@ def check(browser, url):
         yield "dark is as light"
     links, tables = browser.evaluate(FOLLOW_LINKS), browser.evaluate(SORT_TABLES)
     yield from links["faults"] + tables["faults"]
-    again = browser.evaluate(FOLLOW_LINKS)  # rows now stand elsewhere
+    again = browser.evaluate(FOLLOW_LINKS)  # the rows are in another order now
     yield from again["faults"]
     if browser.evaluate("document.documentElement.scrollWidth > innerWidth"):
         yield "wider than the window"

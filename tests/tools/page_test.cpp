@@ -1,4 +1,4 @@
-// `cleave explain --html` as a user calls it, and as a reader uses the page, in Chromium without a window (tests/tools/page_in_browser.py).
+// `cleave explain --html` as a user calls it, and the page in use in headless Chromium (tests/tools/page_in_browser.py).
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -68,7 +68,7 @@ TEST(PageCommand, SaysWhereAPageCannotBeWritten) {
   EXPECT_THAT(nowhere.err, Not(HasSubstr("warning")));
 }
 
-/// A program of Debian's package `chromium`; empty: there is none.
+/// The path of Chromium (Debian's package `chromium`); empty if it is not installed.
 std::string chromium() {
   const std::string found = run_command("command -v chromium || command -v chromium-browser || command -v google-chrome").out;
   return found.substr(0, found.find('\n'));

@@ -1,5 +1,5 @@
-// The benchmark on a stub of a GPU: its report is complete, and the executor makes as many calls of the driver as it should. No test here
-// looks at how long anything takes.
+// The benchmark on a stub of a GPU: its report is complete, and the executor makes the expected number of driver calls. No test here checks
+// a time.
 #include <gmock/gmock.h>
 
 #include "tools/bench/rendezvous_report.h"
@@ -25,7 +25,7 @@ std::int64_t calls(const RunCosts& costs, const std::string& name) {
   return found == costs.calls.end() ? 0 : found->second;
 }
 
-/// A trip is one kernel, and a launch for each value that crosses.
+/// An iteration has one kernel launch, and one launch for each transferred value.
 TEST(Rendezvous, ByMailboxesCostsThreeLaunchesATrip) {
   const RunCosts few_trips = run_trips(few(20)), more = run_trips(few(50));
   EXPECT_EQ(calls(more, "cuLaunchKernel") - calls(few_trips, "cuLaunchKernel"), 3 * 30);
@@ -39,8 +39,8 @@ TEST(Rendezvous, ByEventsCostsACopyEachWayATrip) {
   for (const char* each : {"cuLaunchKernel", "cuMemcpyHtoDAsync", "cuMemcpyDtoHAsync"})
     EXPECT_EQ(calls(more, each) - calls(few_trips, each), 30) << each;
   EXPECT_EQ(calls(more, "cuStreamWaitValue64"), 0);
-  // Each stream may wait for each other one once a trip. Half of these waits find that the event has passed, unless the processors are
-  // busy.
+  // Each stream may wait for each other stream once per iteration. Half of these waits find the event already completed, unless the
+  // processors are busy.
   EXPECT_LE(calls(more, "cuStreamWaitEvent"), 6 * 50);
   EXPECT_LE(calls(more, "cuEventRecord"), 3 * 50 + 10);
 }

@@ -1,4 +1,4 @@
-// SARIF as the command line gives it: the recipe for continuous integration in docs/guide/running.md, run step by step, and one valid
+// SARIF from the command line: the recipe for continuous integration in docs/guide/running.md, executed step by step, and one valid
 // document on standard error whatever goes wrong.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -44,8 +44,8 @@ std::vector<std::string> recipe() {
 }
 
 struct Outcome {
-  json results;            ///< of the document that is handed to the code host
-  std::vector<int> codes;  ///< of each step
+  json results;            ///< results in the document that is uploaded to the code host
+  std::vector<int> codes;  ///< exit code of each step
 };
 
 Outcome follow_recipe(const std::string& model) {

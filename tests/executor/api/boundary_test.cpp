@@ -1,5 +1,5 @@
-// The boundary around foreign code: whatever a library, a host function, a callback or the caller does to its thread, results are those of
-// the standard floating-point environment, and each side finds its own state again.
+// The boundary around foreign code: whatever a library, a host function, a callback or the caller does to its thread's state, results are
+// computed in the standard floating-point environment, and each side gets its own state back.
 #include "graph/base/boundary.h"
 
 #include <fcntl.h>
@@ -39,11 +39,11 @@ using ::testing::HasSubstr;
 
 constexpr float kSmallNormal = 3e-38F;  ///< a quarter of it is denormal
 
-/// An environment that no result may show: denormal numbers are flushed, and numbers are rounded upwards.
+/// An environment that must not affect any result: denormal numbers are flushed, and numbers are rounded upwards.
 FloatEnvironment strange() {
   FloatEnvironment environment;
 #if defined(__x86_64__)
-  environment.sse |= 0x8040U | 0x4000U;  // flushed as results and as operands; upwards
+  environment.sse |= 0x8040U | 0x4000U;  // flushes denormal results and operands; rounds upwards
   environment.x87 |= 0x0800U;
 #elif defined(__aarch64__)
   environment.control = (1U << 24) | (1U << 22);
@@ -51,7 +51,7 @@ FloatEnvironment strange() {
   return environment;
 }
 
-/// Sets an environment, and afterwards the one before.
+/// Sets an environment, and restores the previous one at its end.
 class WithFloats {
  public:
   explicit WithFloats(const FloatEnvironment& environment) { environment.set(); }
@@ -63,7 +63,7 @@ class WithFloats {
   const FloatEnvironment before_ = FloatEnvironment::current();
 };
 
-/// Numbers that a strange environment changes: denormal ones, and thirds; before and behind a call of `f`.
+/// Results that a changed environment affects, computed before and after a call of `f`: denormal numbers, and thirds.
 Graph around(const std::function<void()>& f) {
   return trace("around", {{"x", "f32[4000]"}, {"y", "f64[2000]"}}, [&](Tensor x, Tensor y) {
     Tensor before = named("before", x * 0.25);
@@ -228,7 +228,7 @@ TEST(ForeignCall, KeepsErrno) {
   EXPECT_EQ(errno, ERANGE);
 }
 
-TEST(ForeignCall, CostsLessThanThreeMicroseconds) {  // some 200 ns where a system call takes 60
+TEST(ForeignCall, CostsLessThanThreeMicroseconds) {  // about 200 ns if a system call takes 60 ns
   const auto begin = std::chrono::steady_clock::now();
   for (int i = 0; i < 10000; ++i) const ForeignCall call("the host function", "f");
   const std::chrono::duration<double, std::nano> taken = std::chrono::steady_clock::now() - begin;

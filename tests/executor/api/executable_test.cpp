@@ -1,4 +1,5 @@
-// compile() and what it gives: the plan as values and text, runs that wait, runs in flight, and every failure as an Error.
+// compile() and the Executable that it returns: the plan as values and as text, blocking runs, asynchronous runs, and every failure as an
+// Error.
 #include "executor/api/executable.h"
 
 #include <gmock/gmock.h>
@@ -109,7 +110,7 @@ TEST(Executable, ReadsAParametersFileOnce) {
       compiled(trace("files", [&] { return named("y", parameter("w", "f32[2]", Init::file(path)) * 2); }), {.device = "none"});
   EXPECT_EQ(program.run(RunOptions())->output("y")->at(1), 4);
   std::filesystem::remove(path);
-  cleave::Run first = program.submit(RunOptions()), second = program.submit(RunOptions());  // on executors of their own
+  cleave::Run first = program.submit(RunOptions()), second = program.submit(RunOptions());  // each on its own executor
   EXPECT_EQ(first.wait()->output("y")->at(1), 4);
   EXPECT_EQ(second.wait()->output("y")->at(1), 4);
 }
@@ -151,7 +152,7 @@ TEST(Executable, ReadsAnInputsFileAgainWhenItHasChanged) {
   EXPECT_EQ(run(), 4);
   ASSERT_TRUE(write_npy(path, Array::of<float>({2}, {1, 5})).ok());
   EXPECT_EQ(run(), 10);
-  std::this_thread::sleep_for(std::chrono::milliseconds(100));  // from now on it is kept
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));  // from now on it is cached
   EXPECT_EQ(run(), 10);
   EXPECT_EQ(run(), 10);
   ASSERT_TRUE(write_npy(path, Array::of<float>({2}, {1, 7})).ok());
@@ -161,7 +162,7 @@ TEST(Executable, ReadsAnInputsFileAgainWhenItHasChanged) {
 }
 
 TEST(Executable, TwoRunsOfOneSubmissionEachAreInFlightAtOnce) {
-  // Each run waits in its host function for the other one: run after run, this would never end.
+  // Each run waits in its host function for the other one: sequential runs would never end.
   auto both = std::make_shared<std::latch>(2);
   const Graph graph = trace("meet", {{"x", "f32[]"}}, [&](Tensor x) {
     return host_call(
@@ -232,7 +233,7 @@ TEST(Executable, ARunIsCancelledAndTheNextOneStartsAfresh) {
       run.cancel();
       ASSERT_FALSE(run.wait().ok());
       EXPECT_EQ(run.wait().error().message, "cancelled");
-      run.cancel();  // over: nothing happens
+      run.cancel();  // the run has ended: nothing happens
     }
   }
 }
@@ -241,12 +242,12 @@ TEST(Executable, ARunIsCancelledAndTheNextOneStartsAfresh) {
 
 using Function = std::function<Status(std::span<const float>, std::span<float>)>;
 
-/// Opened by the test, or at the latest when the test is over.
+/// A gate that the test opens; its destructor opens it at the latest.
 class Gate {
  public:
   ~Gate() { open(); }
   void open() { opened_->store(true); }
-  /// What a host function waits by.
+  /// A function with which a host function waits until the gate is open.
   [[nodiscard]] std::function<void()> wait() const {
     return [opened = opened_] {
       while (!*opened) std::this_thread::yield();
@@ -314,7 +315,7 @@ TEST(ExecutableOutputs, AreThereBeforeTheEndOfTheRun) {
                                           {.device = device});
       for (int run_number = 0; run_number <= (twice ? 1 : 0); ++run_number) {
         cleave::Run run = program.submit(four());
-        Gate opened_last = gate;  // before `run` waits for its end
+        Gate opened_last = gate;  // destroyed, and so opened, before `run` waits for its end
         for (const char* name : {"early", "x", "early"}) {
           const Result<Array> array = run.get(name);
           ASSERT_TRUE(array.ok()) << array.error().message;

@@ -1,5 +1,5 @@
-// Children made by fork: they have none of their parent's threads, and make what they need anew. And the threads of an idle process: their
-// number does not depend on how many programs there are.
+// Child processes made by fork: they have none of their parent's threads and start their own. Also the threads of an idle process: their
+// number does not depend on the number of programs.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -29,11 +29,11 @@ namespace {
 using ::testing::HasSubstr;
 
 struct Child {
-  int code = -1;     ///< -1: it hung, or crashed
-  std::string said;  ///< on standard error, or by `work`
+  int code = -1;     ///< exit code; -1: the child hung or crashed
+  std::string said;  ///< standard error, or the message of `work`
 };
 
-/// What `work` says in a child of this process, with its code 0 if it says nothing.
+/// The message that `work` returns in a child of this process; the child's exit code is 0 if it is empty.
 Child in_child(const std::function<std::string()>& work) {
   int ends[2];
   if (pipe(ends) != 0) return {};
@@ -72,7 +72,7 @@ std::map<std::string, Array> input_of_ones() {
   return {{"x", Array::of<float>({kSide, kSide}, std::vector<float>(kSide * kSide, 1))}};
 }
 
-/// What differs from `expected`, if anything.
+/// The difference from `expected`, if any.
 std::string difference(const Result<RunResult>& result, const Array& expected) {
   if (!result) return result.error().message;
   return *result->output("y") == expected ? "" : "another result";
@@ -89,7 +89,7 @@ TEST_P(Fork, AChildRunsWhatItsParentHasRun) {
       for (int k = 0; k < 3; ++k)
         if (std::string what = difference(program.run(input_of_ones()), expected); !what.empty()) return what;
       if (std::string what = difference(program.submit(input_of_ones()).wait(), expected); !what.empty()) return what;
-      // And a child of the child.
+      // Also in a child of the child.
       const Child child = in_child([&] { return difference(program.run(input_of_ones()), expected); });
       return child.code == 0 ? "" : "in its child: " + child.said;
     }));
@@ -146,7 +146,7 @@ TEST_P(Fork, ARunUnderWayIsItsParents) {
   EXPECT_THAT(child.said, HasSubstr("the run belongs to the process that this one was forked from"));
   *opened = true;
   ASSERT_TRUE(run.wait().ok());
-  // One that is over has its outcome in the child too.
+  // A run that has ended keeps its outcome in the child.
   expect_silent(in_child([&] { return run.get("y")->at(0) == 2 ? "" : "another result"; }));
 }
 
@@ -226,7 +226,7 @@ TEST(IdleProcess, HasFewThreadsHoweverManyProgramsItHas) {
     programs.push_back(compiled_on(graph, "simulated"));
     ASSERT_TRUE(programs.back().run(input_of_ones()).ok());
   }
-  // Idle ones of the cache, the watchdog, and two for kernels.
+  // Idle threads of the cache, the watchdog, and two threads for kernels.
   EXPECT_LE(threads(), before + 8 + 1 + 2);
   std::vector<cleave::Run> runs;
   for (const Executable& program : programs) runs.push_back(program.submit(input_of_ones()));

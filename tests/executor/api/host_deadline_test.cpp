@@ -1,4 +1,4 @@
-// Host functions that take too long or never complete their token: each run ends, says where, and what comes too late does no harm.
+// Host functions that take too long or never complete their token: each run ends and names the place, and a late completion does no harm.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -25,7 +25,7 @@ using Synchronous = std::function<void(std::span<const float>, std::span<float>)
 
 int called_at = 0;  // the line of the host_call
 
-/// y = f(2 x) + 1, around the host function on the accelerator.
+/// y = f(2 x) + 1, with the operations around the host function on the accelerator.
 template <class F>
 Graph calling(F f, const HostOptions& options) {
   return trace("calling", {{"x", "f32[64]"}}, [&](Tensor x) {
@@ -53,7 +53,7 @@ void expect_late(const Error& error, const char* what) {
   EXPECT_THAT(error.message, HasSubstr(what));
 }
 
-/// Keeps its tokens: of calls that are never completed, or later, by hand.
+/// Keeps its tokens, for calls that are never completed, or that the test completes later.
 struct Kept {
   struct Call {
     std::span<const float> in;

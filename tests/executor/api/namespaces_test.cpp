@@ -1,5 +1,5 @@
-// What users see of the library: the planner's and the executor's inner names do not meet theirs, and the public header goes together with
-// what implements a back end.
+// The names that users see of the library: the planner's and the executor's internal names do not collide with the user's, and the public
+// header can be included together with the header for implementing a back end.
 #include <cleave/cleave.h>
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@ using namespace cleave;
 
 namespace {
 
-// A user's own words, which the planner and the executor use inside as well.
+// A user's types with names that the planner and the executor use internally.
 struct Step {};
 struct Program {};
 struct Block {};

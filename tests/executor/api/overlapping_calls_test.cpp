@@ -1,5 +1,5 @@
-// Pure host functions that are under way together: how long that takes on either clock, which threads call them, what keeps its order, and
-// whose error is told.
+// Pure host functions that execute concurrently: the elapsed time on the virtual and the real clock, the threads that call them, the order
+// that is kept, and the call whose error is reported.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -32,7 +32,7 @@ void tenth(std::span<const float> in, std::span<float> out) {
   for (std::size_t i = 0; i < in.size(); ++i) out[i] = in[i] * 0.1F;
 }
 
-/// Four calls that do not depend on each other, and what needs all of them, in each trip.
+/// In each iteration, four independent calls and an operation that needs all of their results.
 Graph four_calls(bool asynchronous) {
   return trace("four", {{"x", "f32[64, 64]"}}, [&](Tensor x) {
     return named("y", for_loop(kTrips, x, [&](Tensor, Tensor w) {
@@ -77,7 +77,7 @@ Array tenths() {
 class OverlappingCalls : public ::testing::TestWithParam<const char*> {};
 INSTANTIATE_TEST_SUITE_P(Devices, OverlappingCalls, ::testing::Values("none", "simulated"));
 
-/// The shortest of a few runs: the machine may be busy.
+/// The shortest time of a few runs, since the machine may be busy.
 double best_seconds(const Executable& program, double enough) {
   double best = 1e9;
   for (int i = 0; i < 5 && best > enough; ++i) {
@@ -89,7 +89,7 @@ double best_seconds(const Executable& program, double enough) {
   return best;
 }
 
-/// Predicted, and measured where nothing slows the machine down, with all the time that a busy one may take.
+/// Checks the predicted time, and the measured time with a tolerance for a busy machine.
 void expect_seconds(const Executable& program, double each_trip, double at_most) {
   const double predicted = program.plan().predicted_seconds;
   EXPECT_NEAR(predicted, each_trip * kTrips, 0.2 * each_trip * kTrips);
@@ -123,7 +123,7 @@ TEST(OverlappingCallsOnTheVirtualClock, TakeWhatIsPredicted) {
   }
 }
 
-/// Who calls a function, and how many at once.
+/// The threads that call a function, and the largest number of concurrent calls.
 struct Callers {
   std::mutex mutex;
   std::set<std::thread::id> threads;
@@ -179,7 +179,7 @@ TEST_P(OverlappingCalls, AsynchronousOnesAreBegunOnTheRunsThread) {
     callers.enter();
     tenth(in, out);
     under_way.push_back(std::move(token));
-    if (under_way.size() < 6) return;  // only when all are under way is the first one over
+    if (under_way.size() < 6) return;  // the first call ends only when all six have begun
     for (const HostToken& each : under_way) each.done();
     under_way.clear();
   });
@@ -216,7 +216,7 @@ TEST_P(OverlappingCalls, GiveTheSameResultsForEveryNumberOfWorkers) {
   }
 }
 
-/// Notes who is called, in order.
+/// The names of the called functions, in order.
 struct Log {
   std::mutex mutex;
   std::vector<std::string> names;
@@ -281,7 +281,7 @@ TEST_P(OverlappingCalls, TheFirstErrorInTheProgramIsTold) {
   EXPECT_TRUE(log.names.empty()) << "no effect behind what has failed";
 }
 
-/// The first fails late, the second at once, behind them nothing happens any more.
+/// The first call fails late, the second at once; nothing behind them is executed.
 TEST_P(OverlappingCalls, TheFirstErrorInTheProgramIsToldOfAsynchronousOnes) {
   Log log;
   std::vector<std::thread> threads;
@@ -313,7 +313,7 @@ TEST_P(OverlappingCalls, TheFirstErrorInTheProgramIsToldOfAsynchronousOnes) {
   EXPECT_TRUE(log.names.empty());
 }
 
-/// The host looks for an answer when it has done what stands before; a deadline holds for when the answer came.
+/// The host polls for a reply after finishing earlier work; a deadline applies to the time at which the reply came.
 TEST_P(OverlappingCalls, ADeadlineIsTheCallsAndNotTheLooks) {
   for (const int milliseconds : {1, 60}) {
     SCOPED_TRACE(milliseconds);
@@ -384,7 +384,8 @@ TEST_P(OverlappingCalls, TheOneThatNeverAnswersIsNamed) {
   EXPECT_EQ(run.wait().error().message, "cancelled");
 }
 
-/// Chains of calls and element-wise work in loops and branches, whose memory the plan shares: results as with one after the other.
+/// Chains of calls and element-wise work in loops and branches, whose buffers the memory plan shares: results equal those of sequential
+/// execution.
 TEST_P(OverlappingCalls, ManyInLoopsAndBranchesFindTheirMemory) {
   const auto busy = [](float factor, int microseconds) {
     return [factor, microseconds](std::span<const float> in, std::span<float> out) {

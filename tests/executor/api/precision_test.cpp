@@ -23,7 +23,8 @@ int mantissa_bits(Precision precision) {
   return precision == Precision::tf32 ? 10 : precision == Precision::bf16 ? 7 : 23;
 }
 
-/// By arithmetic, not by bits: to the nearest multiple of the last place, ties to even. Normal numbers, zeros and inf.
+/// Rounds to the nearest multiple of the last place, ties to even, by arithmetic instead of bit operations. For normal numbers, zeros and
+/// inf.
 float rounded_by_hand(float value, Precision precision) {
   if (value == 0 || !std::isfinite(value)) return value;
   int exponent = 0;

@@ -1,5 +1,5 @@
-// Many submitted runs at once, and few threads to be had: each run comes to its end, what waits can be cancelled, a shortage is an Error
-// that leaves nothing behind.
+// Many submitted runs at once, with few threads available: each run ends, queued runs can be cancelled, and a shortage of threads is an
+// Error that leaks nothing.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -44,7 +44,7 @@ std::map<std::string, Array> input(double x) {
   return {{"x", Array::scalar(static_cast<float>(x))}};
 }
 
-/// A host function that tells that it is called and comes back once it may.
+/// A host function that signals its call and returns once it is allowed to.
 struct Gate {
   std::shared_ptr<std::atomic<int>> called = std::make_shared<std::atomic<int>>(0);
   std::shared_ptr<std::atomic<bool>> opened = std::make_shared<std::atomic<bool>>(false);
@@ -120,7 +120,7 @@ TEST(Runs, SoManyAtOnceTheOthersInTheirOrder) {
     std::vector<cleave::Run> runs;
     for (int i = 0; i < 20; ++i) runs.push_back(program.submit(input(i)));
     for (const cleave::Run& run : runs)
-      while (!run.ready()) std::this_thread::yield();  // which is not waiting: nobody is hurried
+      while (!run.ready()) std::this_thread::yield();  // polls without waiting, so that no run gets priority
     EXPECT_EQ(*most, at_once);
     if (at_once == 1) {
       EXPECT_TRUE(std::is_sorted(order->begin(), order->end()));
@@ -146,7 +146,7 @@ TEST(Runs, WhatWaitsForItsTurnIsCancelledWithoutARun) {
 }
 
 TEST(Runs, ThatWaitForOtherRunsOfTheSameProgramDoNotBlockEachOther) {
-  // Each run submits the next one from inside and waits for it, although one at a time has a thread.
+  // Each run submits the next one from inside and waits for it, although only one run at a time can have a thread.
   const Executable* self = nullptr;
   const Graph graph = trace("nested", {{"x", "f32[]"}}, [&](Tensor x) {
     return named("y", host_call(

@@ -1,5 +1,5 @@
-// Memory may end at any place: a program of everything that a graph can have is traced, planned and run while one allocation after the
-// other fails. Every door answers with an Error of the machine, and the next try with enough memory succeeds.
+// Out of memory at every allocation: a program with every construct of a graph is traced, planned and run while one allocation after the
+// other fails. Every public function returns a machine Error, and the next try with enough memory succeeds.
 #include <gtest/gtest.h>
 
 #include <cleave/cleave.h>
@@ -34,7 +34,7 @@ program:
 outputs: [w, y, counts]
 )";
 
-/// How one try ended: nothing where it succeeded. It takes no memory of its own.
+/// The outcome of one try: nothing if it succeeded. A try allocates no memory for its outcome.
 using Attempt = std::function<std::optional<ErrorKind>()>;
 
 std::optional<ErrorKind> kind_of(const Diagnostics& diagnostics) {
@@ -83,7 +83,7 @@ RunOptions inputs() {
 
 TEST(ScarceMemory, ReadingAModel) {
   const std::string name = "model.yaml";
-  // A Graph takes a little memory to say that there is none.
+  // A Graph needs a little memory to report that there is none.
   const auto read = [&] { return kind_of(parse_model(kModel, name).diagnostics); };
   expect_errors("parse_model", read, {Shortage::once});
 }

@@ -1,4 +1,5 @@
-// specialize(): right results for every size, one program a tuple of types, one remark about many, errors at their lines, several threads.
+// specialize(): right results for every size, one program for each tuple of types, one remark when there are many, errors at their lines,
+// calls from several threads.
 #include "executor/api/specialized.h"
 
 #include <gmock/gmock.h>

@@ -1,5 +1,5 @@
-// Runs that are cancelled in the middle of an operation: on the host, on the simulated accelerator, and where verify mode computes the
-// reference. tests/executor/host/stop_test.cpp has a slow call of every op.
+// Runs that are cancelled in the middle of an operation: on the host, on the simulated accelerator, and in a reference implementation that
+// verify mode runs. tests/executor/host/stop_test.cpp has a slow call of every op.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@
 namespace cleave::testing {
 namespace {
 
-/// Symmetric and positive definite.
+/// A symmetric and positive definite matrix.
 Array matrix(std::int64_t n) {
   Array a(TensorType{DType::f32, {n, n}});
   for (std::int64_t i = 0; i < n; ++i)
@@ -28,9 +28,9 @@ Array matrix(std::int64_t n) {
   return a;
 }
 
-constexpr double kEnds = 0.1;  ///< seconds from the cancelling to the end of the run
+constexpr double kEnds = 0.1;  ///< seconds from the cancellation to the end of the run
 
-/// Seconds from the cancelling to the end of a run of the program, which has worked for a while by then; nothing if it was done before.
+/// Seconds from the cancellation to the end of a run that has already worked for a while; nothing if the run ended before.
 std::optional<double> seconds_to_cancel(const Executable& program, const RunOptions& options) {
   cleave::Run run = program.submit(options);
   std::this_thread::sleep_for(std::chrono::milliseconds(60));
@@ -44,7 +44,7 @@ std::optional<double> seconds_to_cancel(const Executable& program, const RunOpti
   return seconds;
 }
 
-/// Others may use the machine: the best of some attempts counts.
+/// The best of several attempts counts, since others may use the machine.
 void expect_cancelled_soon(const Executable& program, const RunOptions& options, const std::string& what) {
   double best = std::numeric_limits<double>::infinity();
   for (int attempt = 0; attempt < 5 && best > kEnds; ++attempt)

@@ -1,4 +1,4 @@
-// Programs as users write them with <cleave/cleave.h>: forms of a call that must compile, and the names of what comes out.
+// Programs as users write them with <cleave/cleave.h>: forms of a call that must compile, and the names of the results.
 #include <atomic>
 #include <cmath>
 #include <functional>
@@ -42,7 +42,7 @@ TEST(UserPrograms, AnOutputIsFoundByTheNameThatItWasGiven) {
   ASSERT_TRUE(input) << to_text(input.error());
   ASSERT_NE(input->output("y"), nullptr);
   EXPECT_EQ(*input->output("y"), ramp());
-  // A loop that prints in some trips, and is called by what its body returns.
+  // A loop that prints in some iterations, and whose results have the names of the values that its body returns.
   const Result<RunResult> printing = result_of(trace("m", {{"x", "f32[4]"}}, [](Tensor x) {
     return for_loop(3, x, [](Tensor i, Tensor v) {
       Tensor w = v * 0.5F + 1.0F;
@@ -158,7 +158,7 @@ TEST(UserPrograms, UnsignedNumbersBeyondI64StayWhatTheyAre) {
   EXPECT_THAT(to_text(wrong.diagnostics), HasSubstr("18446744073709551614` does not fit in i64"));
 }
 
-/// `y` of the expression, on both sides.
+/// Checks `y` of the expression on both sides.
 void expect_value(const std::string& expression, const Array& x, const Array& y) {
   const std::string text = "cleave: 1\ninputs: {x: '" + to_string(x.type()) + "'}\nprogram:\n  - y: \"" + expression + "\"\noutputs: [y]\n";
   for (const auto& [device, placement] : {std::pair("none", Policy::host), {"simulated", Policy::accelerator}}) {

@@ -1,5 +1,5 @@
-// Verify mode knows how far right results may lie from the reference implementation's: sums whose partial sums overflow, and solutions of
-// ill-conditioned matrices, are right; perturbed ones are found.
+// Verify mode knows how far correct results may differ from the reference implementation's: it accepts sums whose partial sums overflow and
+// solutions of ill-conditioned systems, and it finds perturbed results.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -19,7 +19,7 @@
 namespace cleave::testing {
 namespace {
 
-/// A graph of one op, and what its kernel on the host gives.
+/// A graph of one op, and the results of the op's host kernel.
 class Call {
  public:
   Call(const char* op, std::vector<Array> operand_values, Attributes attributes = {}) : inputs(std::move(operand_values)) {
@@ -42,7 +42,7 @@ class Call {
     const Status status = run_guarded(*prepare_host_kernel(request), {*node.op, node.attributes, from, to, context});
     EXPECT_TRUE(status.ok()) << (status.ok() ? "" : status.error().message);
   }
-  /// What verify mode says; empty: nothing.
+  /// The message of verify mode; empty if there is none.
   [[nodiscard]] std::string said() const {
     const std::optional<Error> error = check_against_meaning(graph_, {}, node_, inputs, results);
     return error ? error->message : "";
@@ -127,7 +127,7 @@ TEST(Verify, ChecksSolutionsByWhatTheySatisfy) {
       if (std::string(op) == "slogdet") continue;  // nothing is certain of a determinant as small
       for (std::size_t r = 0; r < right.results.size(); ++r) {
         Call wrong = right;
-        const std::int64_t at = r == 2 ? 0 : wrong.results[r].size() / 2;  // of vh, a vector that counts
+        const std::int64_t at = r == 2 ? 0 : wrong.results[r].size() / 2;  // for vh, a row that contributes to the product
         double largest = 0;
         for (std::int64_t i = 0; i < wrong.results[r].size(); ++i) largest = std::max(largest, std::fabs(wrong.results[r].at(i)));
         const double off = wrong.results[r].at(at) + (std::string(op) == "det" ? 1.0 : largest * 0.01);

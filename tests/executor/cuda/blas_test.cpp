@@ -1,4 +1,4 @@
-// The fake cuBLASLt is told of products as the real one is: it has to compute them before it may judge others.
+// The fake cuBLASLt itself: products described to it as to the real library must come out right before the fake may be used to test others.
 #include <gmock/gmock.h>
 
 #include <vector>

@@ -1,5 +1,5 @@
-// Threads of the caller on the fake driver: whatever cleave does on one of them, the context that was current there is so again
-// afterwards: somebody else's, or none.
+// The CUDA context of the caller's threads, on the fake driver: whatever cleave does on a thread, the context that was current there before
+// (another library's, or none) is current again afterwards.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -31,7 +31,7 @@ std::shared_ptr<const HostFunction> telling(std::function<void()> tell) {
   return function;
 }
 
-/// y = take(tell(w * x), index): the host waits for the device and the device for the host, and the weights are uploaded.
+/// y = take(tell(w * x), index): the host and the device wait for each other, and the weights are uploaded.
 std::shared_ptr<const Graph> telling_program(std::function<void()> tell) {
   Tracer tracer("program");
   const Operand x = tracer.input("x", {DType::f32, {4}}, {}, line(1));
@@ -48,10 +48,10 @@ RunOptions indexed_inputs(std::int32_t first_index = 0) {
   return options;
 }
 
-/// As many contexts of somebody else's are on the thread.
+/// The parameter is the number of another library's contexts on the thread.
 class CudaContext : public ::testing::TestWithParam<int> {
  protected:
-  /// A new driver, whose threads have no contexts, but for this one.
+  /// A new driver, whose threads have no contexts, except for the calling thread.
   FakeDriver& begin() {
     driver_.reset();
     driver_ = std::make_unique<FakeDriver>(FakeDriver::Schedule::eager);

@@ -1,5 +1,5 @@
-// Convolutions through cuDNN, on a fake that computes them by the sum that defines them and is as strict as the library: every sample
-// against the meaning, what the library refuses, every failure, and what happens where it is missing.
+// Convolutions through cuDNN, on a fake that computes them by their defining sum and checks arguments as strictly as the library: every
+// sample against the reference implementation, calls that the library refuses, every failure, and programs where cuDNN is missing.
 #include <vector>
 
 #include "executor/cuda/library/convolution.h"
@@ -49,7 +49,7 @@ TEST_F(CudaConvolution, EqualsTheMeaning) {
 }
 
 TEST_F(CudaConvolution, LeavesToOurOwnKernelWhatTheLibraryRefuses) {
-  const SampleProgram refused = program_of(conv({1, 14, 4, 4}, {7, 2, 3, 3}, {1, 1}, {1, 1}, 7));  // of the fake
+  const SampleProgram refused = program_of(conv({1, 14, 4, 4}, {7, 2, 3, 3}, {1, 1}, {1, 1}, 7));  // the fake refuses 7 groups
   check(refused, 1);
   EXPECT_GT(counts_["cudnnGetConvolutionForwardAlgorithm_v7"], 0);
   EXPECT_EQ(counts_["cudnnConvolutionForward"], 0);

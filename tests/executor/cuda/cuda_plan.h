@@ -1,4 +1,4 @@
-// Plans by a planner that knows what the GPU fuses.
+// Plans by a planner that knows the GPU's fusion rules.
 #pragma once
 
 #include <memory>
@@ -19,7 +19,7 @@ inline Planned plan_on_cuda(std::shared_ptr<const Graph> graph, Where where, std
   return plan_with(fused_costs(), std::move(graph), where, seed, ahead);
 }
 
-/// Of operations that all run by themselves.
+/// A plan in which no operations are fused.
 inline Planned plan_unfused(std::shared_ptr<const Graph> graph, Where where, std::uint64_t seed = 0) {
   CostModel model = simulated_costs();
   model.host_fuses = model.accelerator_fuses = nullptr;

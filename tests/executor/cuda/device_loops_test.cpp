@@ -1,5 +1,5 @@
-// Loops and branches that the GPU decides by itself, on the fake driver: conditional nodes run what they should, the host does nothing a
-// trip, wrong data and endless loops end the run; and the kernel that decides, as text.
+// Loops and branches whose conditions the GPU evaluates itself, on the fake driver: conditional nodes execute the right bodies, the host
+// does no work per iteration, and wrong data and endless loops end the run. Also the text of the kernel that evaluates the condition.
 #include <gmock/gmock.h>
 
 #include <thread>
@@ -27,7 +27,7 @@ CostModel with_device_loops() {
 
 struct LoopsSeen {
   Outcome outcome;
-  std::int64_t launches = 0, trips = 0, calls = 0;  ///< of the last run
+  std::int64_t launches = 0, trips = 0, calls = 0;  ///< counts of the last run
   std::vector<std::string> graphs;
 };
 
@@ -78,7 +78,7 @@ struct Program2 {
   }
 };
 
-/// Halves until little is left; by the accelerator's own numbers.
+/// Halves until little is left; the condition is computed on the accelerator.
 Graph halving_loop(float start) {
   return trace("halving", {{"x", "f32[8, 8]"}}, [&](Tensor x) {
     return while_loop([](Tensor, Tensor left) { return left > 1.0F; }, std::tuple(x, sum(x * 0.0F) + start),
@@ -97,7 +97,7 @@ TEST(CudaDeviceLoops, TheHostDoesNothingATrip) {
       expect_equal(seen.outcome, program.expected, false);
       EXPECT_EQ(seen.trips, halvings);
       if (calls > 0) {
-        EXPECT_LE(seen.calls, calls + 20);  // how often somebody looks differs; trips, by 37
+        EXPECT_LE(seen.calls, calls + 20);  // the number of polls varies; a call per iteration would add 37
       }
       calls = std::max(calls, seen.calls);
     }
@@ -177,7 +177,8 @@ TEST(CudaDeviceLoops, RandomProgramsEqualTheReference) {
   }
 }
 
-/// A program with wrong data ends as the reference does, whatever the schedule; after how many trips.
+/// Checks that a program with wrong data ends with the reference executor's error under every schedule. Returns the number of iterations of
+/// each run.
 std::vector<std::int64_t> trips_until_told(const Program2& program) {
   EXPECT_FALSE(program.expected.result.ok());
   std::vector<std::int64_t> trips;
@@ -190,7 +191,7 @@ std::vector<std::int64_t> trips_until_told(const Program2& program) {
   return trips;
 }
 
-/// An index that leaves the array in the fourth trip.
+/// An index that is out of range in the fourth iteration.
 TEST(CudaDeviceLoops, WrongDataInsideAreTheErrorOfTheirLine) {
   if (!KernelEmulator::unavailable().empty()) GTEST_SKIP() << KernelEmulator::unavailable();
   const Program2 program(trace("wrong", {{"x", "f32[4]"}}, [](Tensor x) {
@@ -199,7 +200,8 @@ TEST(CudaDeviceLoops, WrongDataInsideAreTheErrorOfTheirLine) {
   EXPECT_THAT(trips_until_told(program), ::testing::Each(::testing::AllOf(::testing::Gt(0), ::testing::Lt(10))));
 }
 
-/// Two indices leave the array in one trip: that is told which comes first, though its kernel, in a branch, is prepared last.
+/// Two indices are out of range in one iteration: the first in program order is reported, although its kernel, in a branch, is prepared
+/// last.
 TEST(CudaDeviceLoops, OfWrongDataInOneTripTheFirstAreTold) {
   if (!KernelEmulator::unavailable().empty()) GTEST_SKIP() << KernelEmulator::unavailable();
   const Program2 program(trace("wrong", {{"x", "f32[4]"}}, [](Tensor x) {
@@ -237,7 +239,7 @@ TEST(CudaDeviceLoops, AnEndlessLoopEndsWhenTheRunIsGivenUp) {
   }
 }
 
-/// The kernel as it is written: the same as its twin in C++ for all that it may be told.
+/// The text of the kernel gives the same result as its C++ twin for all possible arguments.
 TEST(Deciding, TheTextDecidesAsItsTwinDoes) {
   if (const std::string why = KernelEmulator::unavailable(); !why.empty()) GTEST_SKIP() << why;
   KernelEmulator emulator;

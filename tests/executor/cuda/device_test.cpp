@@ -1,5 +1,5 @@
-// The CUDA back end on the fake driver: what it never does once it runs, what it makes of each failure of each call, and that nothing
-// hangs, leaks or goes on after an error.
+// The CUDA back end on the fake driver: calls that it must never make during a run, the Error for each failure of each driver call, and
+// that nothing hangs, leaks or continues after an error.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -30,7 +30,7 @@ std::shared_ptr<const HostFunction> halving_function() {
   return function;
 }
 
-/// for i in `trips`: w = take(halve(w * x + w), index). The device works in every trip, and so does the host.
+/// for i in `trips`: w = take(halve(w * x + w), index). Both the device and the host work in every iteration.
 std::shared_ptr<const Graph> trip_program(std::int64_t trips, bool on_host_too = true) {
   Tracer tracer("program");
   const Operand x = tracer.input("x", {DType::f32, {4}}, {}, line(1));
@@ -67,7 +67,7 @@ ExecutorSetup device_setup(FakeDriver& driver, int events = 8) {
   return options;
 }
 
-/// Opens an executor and runs once. What failed first.
+/// Opens an executor and runs once. Returns the first failure.
 Status open_and_run(const Planned& planned, const ExecutorSetup& options, std::unique_ptr<Executor>& executor) {
   Result<std::unique_ptr<Executor>> opened = Executor::create(planned.program, planned.costs, options);
   if (!opened) return opened.error();
@@ -118,7 +118,7 @@ TEST(CudaDevice, OpensTheContextOnceForAllDevicesOfAProcess) {
 }
 
 TEST(CudaDevice, LaunchesNoMoreBlocksThanRunAtOnce) {
-  constexpr std::int64_t kMany = std::int64_t{132} * 8 * 256 * 4 + 1;  // more than the machine takes at once, four to a thread
+  constexpr std::int64_t kMany = std::int64_t{132} * 8 * 256 * 4 + 1;  // more than the device holds at once, four per thread
   Tracer tracer("program");
   const Operand x = tracer.input("x", {DType::f32, {kMany}}, {}, line(1));
   tracer.output("y", call(tracer, "divide", {x, x}, 2), line(3));
@@ -177,7 +177,7 @@ TEST(CudaDevice, CreatesAndWaitsForNothingInTheSteadyState) {
       const auto old = before.find(name);
       EXPECT_TRUE(works || (old != before.end() && old->second == count)) << name << " in a run";
     }
-    EXPECT_GE(driver.count("cuLaunchKernel"), 2 * 20 * 3);  // `w * x + w` is one
+    EXPECT_GE(driver.count("cuLaunchKernel"), 2 * 20 * 3);  // `w * x + w` is one launch
   }
   EXPECT_EQ(driver.leaks(), "");
   EXPECT_THAT(driver.misuses(), ::testing::IsEmpty());
@@ -194,12 +194,12 @@ TEST(CudaDevice, MakesOneErrorOfEachFailingCall) {
         std::unique_ptr<Executor> executor;
         const Status status = open_and_run(planned, device_setup(driver), executor);
         if (driver.failed().empty()) break;
-        if (status.ok() && driver.failed_without_harm()) continue;  // nothing to be done, and the run is as good
+        if (status.ok() && driver.failed_without_harm()) continue;  // the failed call has no effect on the run
         ASSERT_FALSE(status.ok()) << driver.failed() << " failed";
         EXPECT_EQ(status.error().kind, ErrorKind::machine);
-        // A lost context fails the calls of the other thread as well, and either may be heard first.
+        // A lost context also fails the calls of the other thread, and either failure may be reported first.
         const std::string later = code == CUDA_ERROR_LAUNCH_FAILED ? "failed: CUDA_ERROR_LAUNCH_FAILED" : driver.failed();
-        const char* compiling = "as asked of the fake compiler";  // where the next call is not the driver's
+        const char* compiling = "as asked of the fake compiler";  // if the next call is not the driver's
         EXPECT_THAT(status.error().message, ::testing::AnyOf(HasSubstr(driver.failed()), HasSubstr(later), HasSubstr(compiling)));
         if (executor) {
           EXPECT_EQ(executor->run(trip_inputs()).ok(), code == CUDA_ERROR_OUT_OF_MEMORY) << driver.failed();
@@ -320,7 +320,7 @@ TEST(CudaDevice, AnEventThatIsAwaitedStandsBehindItsOwnCommandAndNoLaterOne) {
   EXPECT_EQ(records(), 1);
   fill();
   ASSERT_TRUE((*device)->wait(Stream::to_device, awaited));
-  EXPECT_EQ(records(), 1);  // else the wait would be for all of the stream
+  EXPECT_EQ(records(), 1);  // otherwise the wait would include the whole stream
   EXPECT_EQ(driver.count("cuStreamWaitEvent"), 1);
   (*device)->end_run();
 }

@@ -1,5 +1,5 @@
-// The folder in which the kernel emulator keeps what it compiled: a text is compiled once, whatever stands beside it, by whom it is asked
-// for again, and it stays the same kernel.
+// The folder in which the kernel emulator caches compiled texts: each text is compiled once, whatever other texts share its unit and
+// whichever process asks again, and the cached kernel is the same kernel.
 #include <gtest/gtest.h>
 
 #include <array>

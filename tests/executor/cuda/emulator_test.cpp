@@ -1,4 +1,4 @@
-// The kernel emulator: what a block's threads may do together works, and what a kernel must not do is found and named.
+// The kernel emulator: the ways in which a block's threads may cooperate work, and forbidden behavior of a kernel is found and named.
 #include <gmock/gmock.h>
 
 #include "tests/support/kernel_emulator/kernel_emulator.h"
@@ -44,7 +44,7 @@ class CudaEmulator : public ::testing::Test {
     return status.ok() ? "" : status.error().message;
   }
 
-  /// Each kernel, and a part of what is wrong with it; empty: nothing is.
+  /// Kernels, each with a part of the expected error message; empty if the kernel is correct.
   void expect_mistakes(const std::vector<std::pair<cuda::KernelSource, std::string>>& cases) {
     for (const auto& [source, what] : cases) emulator_.add(source);
     for (const auto& [source, what] : cases) {
@@ -88,7 +88,7 @@ TEST_F(CudaEmulator, LanesExchangeValues) {
   const auto up = kernel("out[i] = __shfl_up_sync(" + all + ", 1);"), flip = kernel("out[i] = __shfl_xor_sync(" + all + ", 5);");
   const auto narrow = kernel("out[i] = (float)__shfl_sync(0xffffffff, (double)in[i], 3, 8);");
   const auto vote = kernel("out[i] = (float)__ballot_sync(" + all + " > 60);");
-  // A block that is no multiple of a warp: lanes that are not there do not keep the others waiting.
+  // A block whose size is not a multiple of a warp: missing lanes do not keep the others waiting.
   const auto part = kernel("out[i] = __shfl_xor_sync(" + all + ", 1);", 48);
   for (const auto& source : {sum, up, flip, narrow, vote, part}) emulator_.add(source);
   EXPECT_EQ(run(sum, 64, 64).at(32), (32 + 63) * 16);

@@ -1,5 +1,5 @@
-// Fourier transforms through cuFFT, on a fake that computes them by the sum that defines them and is as strict as the library: every kind,
-// length and axis against the meaning, every failure, and what happens where the library is missing.
+// Fourier transforms through cuFFT, on a fake that computes them by their defining sum and checks arguments as strictly as the library:
+// every kind, length and axis against the reference implementation, every failure, and programs where cuFFT is missing.
 #include <set>
 
 #include "executor/cuda/library/library_op.h"
@@ -43,7 +43,7 @@ TEST_F(CudaFourier, EqualsTheMeaning) {
   EXPECT_EQ(seen.size(), 4U);
 }
 
-/// The first, the last and one between others: of odd and of even extents, so that no line but the first need be aligned.
+/// Transforms along the first, the last and a middle axis, with odd and even extents, so that only the first line is certain to be aligned.
 TEST_F(CudaFourier, StepsAlongEveryAxis) {
   std::uint64_t variant = 0;
   for (const DType dtype : {DType::f32, DType::f64}) {
@@ -109,7 +109,7 @@ TEST(CudaFft, NumbersAreThoseOfTheHeader) {
   EXPECT_TRUE((std::is_same_v<cuda::FftHandle, cufftHandle>));
   EXPECT_EQ(sizeof(cuda::FftType), sizeof(cufftType));
   EXPECT_EQ(sizeof(cuda::FftResult), sizeof(cufftResult));
-  // As many parameters of the same sizes: a table's entry takes the real function's address.
+  // The types of the calls must match in number and sizes of parameters: a table's entry is the real function's address.
   using Plan = cufftResult (*)(cufftHandle, int, long long*, long long*, long long, long long, long long*, long long, long long, cufftType,
                                long long, std::size_t*);
   EXPECT_TRUE((std::is_same_v<Plan, decltype(&cufftMakePlanMany64)>));

@@ -1,4 +1,4 @@
-// Fusion: groups are what they say they are, they change no result, and they make fewer launches and less memory.
+// Fusion: groups have the members that the planner announced, change no result, and need fewer launches and less memory.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -41,7 +41,7 @@ class Model {
   Tracer tracer_{"model"};
 };
 
-/// Each group as "multiply add -> add": its operations, and those whose results others read.
+/// Each group as "multiply add -> add": its operations, and those whose results are read outside.
 std::vector<std::string> groups_of(const std::shared_ptr<const Graph>& graph) {
   const Planned planned = plan_on_cuda(graph, Where::accelerator);
   std::vector<std::string> texts;
@@ -75,12 +75,12 @@ TEST(Fusion, WritesWhatOthersRead) {
 TEST(Fusion, KeepsApartWhatHasNoOneKernel) {
   Model m;
   const Operand x = m.input("x", {8, 4}), y = m.input("y", {4}), z = m.input("z", {4});
-  const Operand small = m("exp", {y});  // another shape than what comes next
+  const Operand small = m("exp", {y});  // has another shape than the next operation
   const Operand wide = m("add", {x, small});
   const Operand sums = m("sum", {wide}, {{"axis", Axes{1}}});  // `wide` is read again: a reduction's kernel writes its result alone
   m.output("scaled", m("multiply", {wide, wide}));
   m.output("sums", sums);
-  const Operand moved = m("flip", {z});  // no element-wise operation
+  const Operand moved = m("flip", {z});  // not an element-wise operation
   m.output("moved", m("negative", {moved}));
   EXPECT_THAT(groups_of(m.finish()), ElementsAre("add multiply -> add multiply"));
 }
@@ -107,7 +107,7 @@ TEST(Fusion, NeedsAConnection) {
   EXPECT_THAT(groups_of(m.finish()), IsEmpty());
 }
 
-/// Groups of random programs hold what fusion.h says of them.
+/// Groups of random programs have the properties that fusion.h states.
 TEST(Fusion, GroupsAreClosedNeighboursWithAllTheirReaders) {
   std::size_t groups = 0, hidden = 0;
   for (std::uint64_t seed = 0; seed < draws(200U); ++seed) {
@@ -117,7 +117,7 @@ TEST(Fusion, GroupsAreClosedNeighboursWithAllTheirReaders) {
     const DeviceProgram& device = planned.program->devices[kAccelerator];
     const Fusion fusion = find_fusion(*planned.program, kAccelerator, cuda::fuses);
     const MemoryPlan plan = plan_memory(*planned.program, kAccelerator, false, fusion);
-    // What a step outside of the group that makes a value reads is among the group's results.
+    // A value of the group that is read by a step outside must be one of the group's results.
     const auto check_read = [&](ValueId value, NodeId reader) {
       const FusionGroup* group = fusion.group(graph->values[value].producer);
       if (!group) return;
@@ -138,7 +138,7 @@ TEST(Fusion, GroupsAreClosedNeighboursWithAllTheirReaders) {
             for (const ValueId input : graph->nodes[node].inputs) check_read(input, {});
         if (step.kind == StepKind::compute && kind != NodeKind::operation && kind != NodeKind::counter) continue;
         const FusionGroup* group = step.kind == StepKind::compute ? fusion.group(step.node) : nullptr;
-        // What only the next one reads, as a product does a transpose, may stand anywhere before.
+        // A value whose only reader is the next operation, such as a transpose before a product, may be computed anywhere before it.
         if (group && step.node != group->nodes.back() && !graph->nodes[step.node].op->elementwise() &&
             graph->nodes[step.node].inputs.size() == 1)
           continue;
@@ -163,7 +163,7 @@ TEST(Fusion, GroupsAreClosedNeighboursWithAllTheirReaders) {
   EXPECT_GT(hidden, draws(50U));
 }
 
-/// So a plan may count on each part of a group.
+/// So a plan may rely on each part of a group being fusible.
 TEST(Fusion, TheRuleTakesEveryPartOfWhatItTakes) {
   std::size_t parts = 0;
   for (std::uint64_t seed = 0; seed < draws(200U); ++seed) {
@@ -186,7 +186,7 @@ TEST(Fusion, TheRuleTakesEveryPartOfWhatItTakes) {
   EXPECT_GT(parts, draws(200U));
 }
 
-/// Every saving that a placement has is one that a kernel of the executor's makes.
+/// Every saving of a placement corresponds to a kernel of the executor.
 TEST(Fusion, IsWhatThePlanCountedOn) {
   std::size_t counted = 0, partial = 0;
   for (std::uint64_t seed = 0; seed < draws(300U); ++seed) {
@@ -199,7 +199,7 @@ TEST(Fusion, IsWhatThePlanCountedOn) {
     const Program program = split(graph, *costed.uses, placement, transfers, seed % 3, costed.fusible);
     const FusibleGroups counted_on = kernels_of(costed.fusible, placement);
     const auto all_stand = [&](DeviceId side) { return program.kernels[side].size() == counted_on[side].size(); };
-    if (!all_stand(kHost) || !all_stand(kAccelerator)) continue;  // those of the two sides waited for each other in a circle
+    if (!all_stand(kHost) || !all_stand(kAccelerator)) continue;  // groups of the two sides waited for each other in a circle
     const Fusion fusion = find_fusion(program, kAccelerator, cuda::fuses);
     for (const PlacementProblem::Saving& saving : costed.problem.savings) {
       if (saving.accelerator_seconds <= 0) continue;
@@ -219,7 +219,7 @@ TEST(Fusion, IsWhatThePlanCountedOn) {
   EXPECT_GT(partial, draws(20U));
 }
 
-/// The launches of a run, and its result.
+/// The number of launches of a run, and its result.
 std::pair<std::int64_t, RunResult> run_fused_on_fake(const Planned& planned, const RunOptions& options, bool fuse, std::uint64_t seed) {
   FakeDriver driver(static_cast<FakeDriver::Schedule>(seed % 3), seed);
   ExecutorSetup executor_options{{}, cuda::back_end(), 0};
@@ -296,7 +296,7 @@ TEST(Fusion, VerifyModeNamesTheOperationThatDiffers) {
 
 // --- the kernels of groups -------------------------------------------------------------------------------------------
 
-/// Elements between small operands and a small result may be too many for narrow indices.
+/// Intermediate values between small operands and a small result may have too many elements for narrow indices.
 TEST(Fusion, CountsTheElementsInBetween) {
   Model m;
   const Operand product = m("multiply", {m.input("x", {20, 1}), m.input("y", {1, 20})});
@@ -325,7 +325,7 @@ TEST(Fusion, KernelsOfGroupsAgreeWithTheMeanings) {
     const Planned planned = plan_on_cuda(graph, Where::accelerator);
     for (const FusionGroup& group : find_fusion(*planned.program, kAccelerator, cuda::fuses).groups) {
       KernelRequest request = request_for(*graph, group);
-      if (cuda::has_matmul(request)) continue;  // cuBLASLt's
+      if (cuda::has_matmul(request)) continue;  // cuBLASLt computes these
       ASSERT_TRUE(cuda::has_kernel(request));
       cases.push_back({graph, request, *cuda::kernel_source(request, {9, 0, 132}), seed});
       emulator.add(cases.back().source);

@@ -1,5 +1,5 @@
-// Device segments as CUDA graphs, on the fake driver, which runs a graph's nodes in any order that its edges allow: what a graph is made
-// of, that results are those of single launches, that nothing is made once runs have begun, and each failure of each call.
+// Device segments as CUDA graphs, on the fake driver, which runs a graph's nodes in any order that its edges allow: the nodes of a graph,
+// results equal to those of single launches, no graph built once runs have begun, and each failure of each call.
 #include <gmock/gmock.h>
 
 #include <random>
@@ -22,7 +22,7 @@ using cuda::Touched;
 using ::testing::HasSubstr;
 using Schedule = FakeDriver::Schedule;
 
-/// for i in `trips`: two products and what is made of them, an independent chain, and two values that change places.
+/// for i in `trips`: two products and operations on them, an independent chain, and two values that are swapped.
 std::shared_ptr<const Graph> exchanging_program(std::int64_t trips) {
   Tracer tracer("program");
   const Operand x = tracer.input("x", {DType::f32, {4, 3}}, {}, line(1));
@@ -94,11 +94,11 @@ Touched touched(std::vector<Range> reads, std::vector<Range> writes) {
 
 TEST(CudaGraphs, FollowReadsAfterWritesWritesAfterReadsAndWritesAfterWrites) {
   const std::vector<Touched> steps = {touched({{0, 4}}, {{8, 4}}),    // 0
-                                      touched({{0, 4}}, {{16, 4}}),   // 1: reads what 0 reads
-                                      touched({{8, 8}}, {{24, 4}}),   // 2: reads what 0 wrote
-                                      touched({{32, 4}}, {{2, 1}}),   // 3: overwrites a part of what 0 and 1 read
-                                      touched({{2, 1}}, {{10, 0}}),   // 4: reads what 3 wrote; writes nothing
-                                      touched({{40, 4}}, {{23, 2}}),  // 5: overwrites a part of what 2 wrote
+                                      touched({{0, 4}}, {{16, 4}}),   // 1: reads data that 0 reads
+                                      touched({{8, 8}}, {{24, 4}}),   // 2: reads data that 0 wrote
+                                      touched({{32, 4}}, {{2, 1}}),   // 3: overwrites a part of the data that 0 and 1 read
+                                      touched({{2, 1}}, {{10, 0}}),   // 4: reads data that 3 wrote; writes nothing
+                                      touched({{40, 4}}, {{23, 2}}),  // 5: overwrites a part of the data that 2 wrote
                                       touched({{0, 48}}, {{48, 4}})};
   using List = std::vector<std::size_t>;
   EXPECT_EQ(cuda::find_dependences(steps), (std::vector<List>{{}, {}, {0}, {1, 0}, {3}, {2}, {5, 3}}));
@@ -147,7 +147,7 @@ TEST(CudaGraphs, HaveEnoughEdgesAndNoneToSpare) {
   }
 }
 
-// --- what becomes a graph ----------------------------------------------------------------------------------------------------------------
+// --- segments that become graphs ---------------------------------------------------------------------------------------------------------
 
 TEST(CudaGraphs, TakeAWholeTripOfALoopOnceForEachTurn) {
   const Planned planned = plan_on_cuda(exchanging_program(5), Where::accelerator);
@@ -167,7 +167,7 @@ TEST(CudaGraphs, TakeAWholeTripOfALoopOnceForEachTurn) {
   EXPECT_THAT(driver.misuses(), ::testing::IsEmpty());
 }
 
-/// The trips of a loop, one of whose values comes from outside, and that of which two are one: these are copied.
+/// A loop that yields a value from outside, and a loop-carried value as another one: these are copied in each iteration.
 TEST(CudaGraphs, HoldTheCopiesOfATripThatAreLeft) {
   Tracer tracer("program");
   const Operand x = tracer.input("x", {DType::f32, {3, 3}}, {}, line(1));
@@ -194,7 +194,7 @@ TEST(CudaGraphs, HoldTheCopiesOfATripThatAreLeft) {
   expect_golden("cuda_graphs/copies.txt", all);
 }
 
-/// for i in 6: v = take(sin(cumulative_sum(v)), index + i); print(v). From some trip on, an index is out of range.
+/// for i in 6: v = take(sin(cumulative_sum(v)), index + i); print(v). From some iteration on, an index is out of range.
 std::shared_ptr<const Graph> looking_program() {
   Tracer tracer("program");
   const Operand v = tracer.input("v", {DType::f32, {4}}, {}, line(1));
@@ -212,7 +212,7 @@ std::shared_ptr<const Graph> looking_program() {
 
 TEST(CudaGraphs, TellWhichLaunchFoundItsDataWrong) {
   const auto graph = looking_program();
-  for (std::int32_t first = -1; first < 4; ++first) {  // at the first trip, or later, or never
+  for (std::int32_t first = -1; first < 4; ++first) {  // out of range in the first iteration, later, or never
     for (std::uint64_t seed = 0; seed < 6; ++seed) {
       SCOPED_TRACE("first index " + std::to_string(first) + ", seed " + std::to_string(seed));
       RunOptions options;
@@ -313,7 +313,7 @@ TEST(CudaGraphs, AreMadeOnceAndNothingIsMadeInARun) {
     EXPECT_TRUE(works || (old != before.end() && old->second == count)) << name << " in a run";
   }
   EXPECT_EQ(driver.count("cuGraphLaunch"), 4 * 5);
-  EXPECT_EQ(driver.count("cublasLtMatmul"), 4 + 4);  // for each of two turns, called once beforehand, and captured once
+  EXPECT_EQ(driver.count("cublasLtMatmul"), 4 + 4);  // for each of two rotating buffers, called once beforehand and captured once
 }
 
 TEST(CudaGraphs, TryAlgorithmsOnRealNumbers) {
@@ -336,7 +336,7 @@ TEST(CudaGraphs, MakeOneErrorOfEachFailingCall) {
   const Planned planned = plan_on_cuda(exchanging_program(2), Where::accelerator);
   RunOptions run_options;
   run_options.inputs = random_inputs(*planned.program->graph, 1);
-  std::int64_t opening = 0;  // calls before the first run, among them those of trials, of which one may fail
+  std::int64_t opening = 0;  // calls before the first run, including those of trials, one of which may fail
   {
     const test::TemporaryFolder folder;
     FakeDriver driver(Schedule::eager);
@@ -344,7 +344,7 @@ TEST(CudaGraphs, MakeOneErrorOfEachFailingCall) {
     opening = driver.calls();
   }
   for (const CUresult code : {CUDA_ERROR_OUT_OF_MEMORY, CUDA_ERROR_LAUNCH_FAILED}) {
-    const std::int64_t stride = code == CUDA_ERROR_OUT_OF_MEMORY ? 1 : 7;  // after a loss all calls are alike
+    const std::int64_t stride = code == CUDA_ERROR_OUT_OF_MEMORY ? 1 : 7;  // after a lost context all calls fail alike
     for (std::int64_t n = 1;; n += stride) {
       SCOPED_TRACE("call " + std::to_string(n) + " fails with " + std::to_string(code));
       const test::TemporaryFolder folder;

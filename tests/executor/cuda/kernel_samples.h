@@ -1,4 +1,4 @@
-// Samples of operations with their generated kernels, run by the kernel emulator against the meanings.
+// Samples of operations with their generated kernels, run by the kernel emulator and compared with the reference implementations.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -34,7 +34,7 @@ class Kernels {
     all_.push_back({std::move(sample), *std::move(source)});
   }
 
-  /// Runs all kernels; each agrees with its meaning. How many there are.
+  /// Runs all kernels and compares each with its reference implementation. Returns their number.
   std::size_t check() {
     if (const std::string why = KernelEmulator::unavailable(); !why.empty()) return 0;
     for (const auto& [sample, source] : all_) {
@@ -75,7 +75,7 @@ class Kernels {
   std::vector<std::pair<OpSample, cuda::KernelSource>> all_;
 };
 
-/// Numbers that are the same in every run, with some of which sums and products stay small.
+/// Numbers that are the same in every run; they include values with which sums and products stay small.
 inline Array numbers(DType dtype, Shape shape) {
   Array array(TensorType{dtype, std::move(shape)});
   dispatch(dtype, [&](auto zero) {

@@ -1,4 +1,4 @@
-// What the compiler makes of kernels: registers, and what it puts into memory for want of them, as ptxas says it.
+// Resources of compiled kernels, as ptxas reports them: registers, and register spills to memory.
 #pragma once
 
 #include <dlfcn.h>
@@ -19,12 +19,12 @@ namespace cleave::testing {
 
 struct KernelUsage {
   std::string entry;
-  int registers = 0, spilled = 0;  ///< of a thread; in bytes
-  int stack = 0;                   ///< bytes of arrays that are no registers, and what is spilled
+  int registers = 0, spilled = 0;  ///< registers per thread; spilled bytes
+  int stack = 0;                   ///< bytes of stack, for arrays that are not in registers and for spills
 };
 
-/// A Compiler with the project's options that takes note of what ptxas says. What it said of a text under the same options is kept beside
-/// the kernel emulator's units, which bound the folder: it is a function of NVRTC, options and text.
+/// A Compiler with the project's options that records ptxas's report. The report on a text is cached beside the kernel emulator's units,
+/// which limits the folder's size: it depends on NVRTC, options and text alone.
 class UsageCompiler {
  public:
   static Result<UsageCompiler> open(const cuda::CompilerApi& api, const cuda::Architecture& architecture,
@@ -37,7 +37,7 @@ class UsageCompiler {
       return nvrtc().nvrtcCreateProgram(program, text, name, count, headers, names);
     };
     verbose.nvrtcCompileProgram = compile;
-    // A program whose words were kept was not compiled: it has no image.
+    // A program with a cached report was not compiled, so it has no image.
     verbose.nvrtcGetCUBINSize = [](nvrtcProgram program, std::size_t* size) {
       if (!current().kept) return nvrtc().nvrtcGetCUBINSize(program, size);
       *size = 0;
@@ -51,7 +51,7 @@ class UsageCompiler {
     return UsageCompiler(*std::move(compiler), folder);
   }
 
-  /// Of each kernel of `text`.
+  /// The usage of each kernel of `text`.
   [[nodiscard]] Result<std::vector<KernelUsage>> usage(const std::string& text) const {
     current() = {.words = cuda::FileCache(folder_, ".usage")};
     const std::string& log = current().log;
@@ -65,14 +65,14 @@ class UsageCompiler {
     return all;
   }
 
-  /// How many texts NVRTC itself has compiled.
+  /// The number of texts that NVRTC itself has compiled.
   static int& compiled() {
     static int count = 0;
     return count;
   }
 
  private:
-  /// What is being compiled: calls of NVRTC carry no state of the caller's.
+  /// The current compilation, in static storage since NVRTC's functions have no parameter for the caller's state.
   struct Current {
     cuda::FileCache words;
     std::string text, log;
@@ -88,7 +88,7 @@ class UsageCompiler {
     static Current program;
     return program;
   }
-  /// The file that is NVRTC: another one may say something else.
+  /// The path of NVRTC: another version may report other numbers.
   static std::string library() {
     Dl_info info{};
     std::error_code ignored;

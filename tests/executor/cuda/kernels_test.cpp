@@ -1,5 +1,5 @@
-// Every generated CUDA kernel, run by the kernel emulator, against the op's meaning: on the one table of op samples and on shapes that
-// reach each way a kernel may be written: whole and split, in packs and one by one, with narrow and with wide indices.
+// Every generated CUDA kernel, run by the kernel emulator, against the op's reference implementation: on the one table of op samples, and
+// on shapes that reach every variant of a kernel: whole and split, vectorized and scalar accesses, narrow and wide indices.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -24,7 +24,7 @@
 namespace cleave::testing {
 namespace {
 
-/// All, or under a sanitizer, which makes the emulator slow, each eighth.
+/// All samples; with a sanitizer, which makes the emulator slow, every eighth one.
 std::vector<OpSample> samples_to_check() {
   std::vector<OpSample> all = op_samples(), kept;
   constexpr std::size_t kStep = kSanitized ? 8 : 1;
@@ -77,11 +77,11 @@ TEST(CudaKernels, ReadSeveralPacksBeforeTheyWrite) {
   CLEAVE_NEEDS_EMULATOR;
   Kernels kernels({9, 0, 1});  // 2048 threads at once
   for (const DType dtype : {DType::f32, DType::f16, DType::f64, DType::u8}) {
-    kernels.add(sample("negative", {numbers(dtype, {70003})}));                               // four packs, two in the end, and a rest
-    kernels.add(sample("multiply", {numbers(dtype, {40001}), numbers(dtype, {40001})}));      // two of each operand
-    kernels.add(sample("add", {numbers(dtype, {130, 320}), numbers(dtype, {320})}));          // of which one comes again
-    kernels.add(sample("subtract", {numbers(dtype, {130, 320}), numbers(dtype, {130, 1})}));  // or stands still in a row
-    kernels.add(sample("add", {numbers(dtype, {3001, 3}), numbers(dtype, {3})}));             // one by one
+    kernels.add(sample("negative", {numbers(dtype, {70003})}));  // four vectorized accesses per thread, two at the end, and a rest
+    kernels.add(sample("multiply", {numbers(dtype, {40001}), numbers(dtype, {40001})}));      // two vectorized accesses of each operand
+    kernels.add(sample("add", {numbers(dtype, {130, 320}), numbers(dtype, {320})}));          // one operand repeats
+    kernels.add(sample("subtract", {numbers(dtype, {130, 320}), numbers(dtype, {130, 1})}));  // one operand is constant along a row
+    kernels.add(sample("add", {numbers(dtype, {3001, 3}), numbers(dtype, {3})}));             // scalar accesses
     kernels.add(sample("maximum", {numbers(dtype, {9001}), numbers(dtype, {})}));
   }
   kernels.add(sample("divide", {numbers(DType::f32, {20000}), numbers(DType::f32, {20000})}));
@@ -133,7 +133,7 @@ TEST(CudaKernels, MoveWholePiecesAndTiles) {
       kernels.add(sample("repeat", {numbers(dtype, {3, 16})}, {{"repeats", std::int64_t{3}}}));
       kernels.add(sample("tile", {numbers(dtype, {4, 16})}, {{"repetitions", Integers{3, 2}}}));
       kernels.add(sample("reshape", {numbers(dtype, {7, 11, 13})}, {{"shape", Integers{-1}}}));
-      // Several pieces before they are written.
+      // Several pieces are loaded before they are stored.
       kernels.add(sample("reshape", {numbers(dtype, {157, 1013})}, {{"shape", Integers{-1}}}));
       kernels.add(sample("flip", {numbers(dtype, {11003})}, {{"axis", std::int64_t{0}}}));
       kernels.add(sample("broadcast_to", {numbers(dtype, {40, 1, 16})}, {{"shape", Integers{40, 257, 16}}}));
@@ -210,7 +210,7 @@ TEST(CudaKernels, DrawTheSameNumbersSeveralAtOnce) {
   }
 }
 
-/// Lines that rise all their way, that begin with many infinities, that have only these, one NaN, or one element far above the others.
+/// Lines that increase throughout, that begin with many infinities, that have only these, one NaN, or one element far above the others.
 Array hard_lines(std::int64_t length) {
   constexpr float infinity = std::numeric_limits<float>::infinity();
   Array x(TensorType{DType::f32, {7, length}});
@@ -255,7 +255,7 @@ TEST(CudaKernels, SortShortAndLongLinesStably) {
   for (const DType dtype : {DType::f32, DType::u8}) {
     for (const std::int64_t length : {1, 40, 1000}) all.push_back(numbers(dtype, {2, length}));
   }
-  all.push_back(numbers(DType::u8, {4500}));  // more than a block sorts alone
+  all.push_back(numbers(DType::u8, {4500}));  // more than one block sorts alone
   for (const Array& x : all) {
     for (const bool descending : {false, true}) {
       if (kSanitized && descending) continue;
@@ -284,7 +284,7 @@ TEST(CudaKernels, OfComputedPlacesAgreeWithTheMeanings) {
 TEST(CudaKernels, ScatterInTheOrderOfTheIndices) {
   CLEAVE_NEEDS_EMULATOR;
   Kernels kernels({9, 0, 132});
-  Array many(TensorType{DType::i32, {6000}});  // more than a block sorts alone, several to each place
+  Array many(TensorType{DType::i32, {6000}});  // more than one block sorts alone, with several elements per position
   for (std::int32_t i = 0; i < 6000; ++i) many.mutable_data<std::int32_t>()[i] = i * 7919 % 100 - 50;
   for (const DType dtype : {DType::f32, DType::f16, DType::u8}) {
     if (kSanitized && dtype != DType::f16) continue;
@@ -317,7 +317,7 @@ TEST(CudaKernels, FindAndSampleAsMeant) {
     const DType dtype = each.inputs.empty() ? DType::i64 : each.inputs[0].dtype();
     if (ops.contains(each.op->name) && (dtype == DType::f32 || dtype == DType::u8 || dtype == DType::i64)) kernels.add(std::move(each));
   }
-  Array many(TensorType{DType::u8, {70, 9, 11}});  // several blocks count what is not zero
+  Array many(TensorType{DType::u8, {70, 9, 11}});  // several blocks count nonzero elements
   for (std::int64_t i = 0; i < many.size(); ++i) many.mutable_data<std::uint8_t>()[i] = i * 7919 % 5 < 2 ? 1 : 0;
   for (const std::int64_t size : {0, 100, 9000}) kernels.add(sample("nonzero", {many}, {{"size", size}}));
   const Attributes rule = {{"max_output_boxes_per_class", std::int64_t{60}}, {"iou_threshold", 0.3}, {"score_threshold", -1.0}};
@@ -330,7 +330,7 @@ TEST(CudaKernels, FindAndSampleAsMeant) {
   EXPECT_GT(kernels.check(), 60U);
 }
 
-/// Every op of the vocabulary runs on the GPU with all that it takes, or is one of these.
+/// The GPU runs every op of the vocabulary with all supported arguments, except for these.
 TEST(CudaKernels, CoverTheVocabularyButForTheOpsOfTheHost) {
   const std::set<std::string> of_the_host = {"host_call", "print", "to_host", "write_npy"};
   const KernelSupport supports = cuda::back_end(FakeDriver::no_libraries()).supports;
@@ -342,7 +342,7 @@ TEST(CudaKernels, CoverTheVocabularyButForTheOpsOfTheHost) {
     const bool accelerated = !of_the_host.contains(each.op->name) && family != "linear_algebra" && family != "fourier";
     EXPECT_TRUE(here || !accelerated) << describe(each);
     seen.insert(each.op->name);
-    // What the planner is told is the same.
+    // The planner's rule must say the same.
     Tracer tracer("one");
     std::vector<Operand> operands;
     for (const TensorType& type : request.input_types)

@@ -1,4 +1,4 @@
-// Where CUDA's libraries are looked for, in folders made for it.
+// The folders in which CUDA's libraries are searched for, on folder trees made for this test.
 #include "executor/cuda/library_places.h"
 
 #include <gmock/gmock.h>
@@ -81,7 +81,7 @@ TEST(SharedLibraries, ThatAreThereButCannotBeOpenedAreNamed) {
   EXPECT_THAT(library.error().message, ::testing::StartsWith("the tea kettle cannot be opened: " + broken + ": "));
 }
 
-/// Of a folder that only we know, as pip's are. The stand-in opens its builtins by name alone when it compiles, as NVRTC does.
+/// A folder that is not on the loader's path, like pip's. Like NVRTC, the stand-in opens its builtins by name alone when it compiles.
 TEST(LibraryFolders, OfNvrtcHaveItsBuiltins) {
   const char* given = std::getenv("CLEAVE_CUDA_LIBRARIES");
   const std::string before = given ? given : "";

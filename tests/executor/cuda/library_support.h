@@ -1,4 +1,4 @@
-// What the tests of optional libraries share: programs of one operation on a fake GPU that has fakes of the libraries, or has none.
+// Support for the tests of optional libraries: programs of one operation on a fake GPU with or without fakes of the libraries.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -20,7 +20,7 @@ struct SampleProgram {
   Outcome expected;
 };
 
-/// The sample's op of inputs, called in line 2.
+/// A program of the sample's op with inputs as operands, called in line 2.
 inline SampleProgram program_of(const OpSample& sample) {
   SampleProgram program;
   Tracer tracer("one");
@@ -43,7 +43,7 @@ class CudaLibrary : public ::testing::Test {
     if (const std::string why = KernelEmulator::unavailable(); !why.empty()) GTEST_SKIP() << why;
   }
 
-  /// All that has a kernel is the accelerator's.
+  /// Places every operation that has a kernel on the accelerator.
   static Planned plan(const SampleProgram& program, const std::shared_ptr<const cuda::Libraries>& libraries) {
     CostModel costs = simulated_costs();
     costs.supported = cuda::back_end(libraries).supports;
@@ -61,14 +61,14 @@ class CudaLibrary : public ::testing::Test {
     return options;
   }
 
-  /// Takes note of the kernels of `program`: compiled together, they are ready sooner than one by one.
+  /// Registers the kernels of `program`: compiling them together is faster than one by one.
   void prepare(const SampleProgram& program) {
     FakeDriver driver(FakeDriver::Schedule::eager);
     const auto executor = executor_for(plan(program, FakeDriver::libraries()), setup(driver, FakeDriver::libraries()));
     ASSERT_TRUE(executor);
   }
 
-  /// Two runs on the fake GPU agree with the meaning.
+  /// Checks that two runs on the fake GPU agree with the reference implementation.
   void check(const SampleProgram& program, std::uint64_t variant, bool with_libraries = true) {
     const auto libraries = with_libraries ? FakeDriver::libraries() : FakeDriver::no_libraries();
     const Planned planned = plan(program, libraries);
@@ -85,7 +85,7 @@ class CudaLibrary : public ::testing::Test {
     if (driver.handed_over() > 0) counts_["cuLaunchKernel"] -= driver.handed_over();
   }
 
-  /// Each call whose name begins with `prefix` fails once: one error that names it, and nothing is left behind.
+  /// Lets each call whose name begins with `prefix` fail once: there must be one error that names the call, and no leak.
   void check_failures(const SampleProgram& program, const std::string& prefix, const std::string& code) {
     const auto libraries = FakeDriver::libraries();
     const Planned planned = plan(program, libraries);
@@ -110,7 +110,7 @@ class CudaLibrary : public ::testing::Test {
   }
 
   KernelEmulator emulator_;
-  std::map<std::string, std::int64_t> counts_;  ///< of the calls in the last check; launches: but those that hand values over
+  std::map<std::string, std::int64_t> counts_;  ///< calls in the last check; launches without those for page-locked values
 };
 
 }  // namespace cleave::testing

@@ -1,5 +1,5 @@
-// The look-back of running sums (device/lookback.cuh) where it has to wait: the emulator runs one block after the other, so that a scan's
-// own blocks never do. Here one warp looks back at what the other ones of its block post, late and in any order.
+// The look-back of running sums (device/lookback.cuh) when it has to wait. The emulator runs one block after the other, so that the blocks
+// of a real scan never wait. Here one warp looks back at entries that the other warps of its block post, late and in any order.
 #include <gtest/gtest.h>
 
 #include <numeric>
@@ -11,7 +11,7 @@
 namespace cleave::testing {
 namespace {
 
-constexpr std::int64_t kParts = 130;  // of a line: four groups and two
+constexpr std::int64_t kParts = 130;  // parts of a line: four groups and two more parts
 constexpr std::int64_t kGroups = 5;
 
 /// `body`: a kernel of `warps` warps that sees the parts' sums in x0, `posts`, `warp` and `lane`, and writes to y0.
@@ -32,7 +32,7 @@ cuda::KernelSource kernel(const std::string& body, unsigned warps) {
   return source;
 }
 
-/// Sums whose order shows: each rounds.
+/// Numbers whose sum depends on the order, since each addition rounds.
 Array sums() {
   Array x(TensorType{DType::f64, {kParts}});
   for (std::int64_t i = 0; i < kParts; ++i)
@@ -40,14 +40,14 @@ Array sums() {
   return x;
 }
 
-/// Of 32 numbers as a warp adds them up: neighbours, pairs of neighbours, …
+/// The sum of 32 numbers in a warp's order: neighbors, then pairs of neighbors, and so on.
 double in_pairs(std::vector<double> values) {
   for (std::size_t pairs = 16; pairs > 0; pairs /= 2)
     for (std::size_t i = 0; i < pairs; ++i) values[i] = values[2 * i] + values[2 * i + 1];
   return values[0];
 }
 
-/// What is in front of each part, in the one order that there is.
+/// The sum in front of each part, in the one allowed order of addition.
 std::vector<double> fronts(const Array& x) {
   std::vector<double> fronts;
   double groups = 0;
@@ -77,7 +77,7 @@ class CudaLookBack : public ::testing::TestWithParam<KernelEmulator::Order> {
 };
 
 TEST_P(CudaLookBack, WaitsForThePartsInFront) {
-  // A warp has every 32nd part; those that have the last ones of a group come late.
+  // A warp has every 32nd part; the warps with the last parts of a group come late.
   const Array x = sums();
   for (const char* part : {"trip * 32 + warp", "trip * 32 + 31 - warp", "trip * 32 + (warp + 11 * trip) % 32"}) {
     SCOPED_TRACE(part);
@@ -91,8 +91,8 @@ TEST_P(CudaLookBack, WaitsForThePartsInFront) {
 }
 
 TEST_P(CudaLookBack, AddsGroupsOneByOneFromTheNearestThatIsWhole) {
-  // The first warp looks back from part 128; the other one posts what is in front of it, so that of `whole` groups the sum up to their end
-  // is known, and of the others only their own.
+  // The first warp looks back from part 128; the other one posts the entries in front of it: for `whole` groups the sum up to their end,
+  // for the others only their own sum.
   const Array x = sums();
   const std::vector<double> expected = fronts(x);
   for (int whole = 0; whole <= 4; ++whole) {

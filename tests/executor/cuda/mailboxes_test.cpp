@@ -1,5 +1,5 @@
-// Values that the host and the GPU hand each other through page-locked memory: they are the right ones under every order of events, no run
-// hangs however it ends, and neither side's commands grow with the waits.
+// Values that the host and the GPU exchange through page-locked memory: they are right under every order of events, every run ends however
+// it fails, and the number of commands on either side does not grow with the waits.
 #include <gmock/gmock.h>
 
 #include <atomic>
@@ -38,7 +38,7 @@ ExecutorSetup mailbox_setup(FakeDriver& driver, int cores = 1, int capacity = 2,
   return setup;
 }
 
-/// w = 2 f(w + 1) so many times: the sum and the product on the accelerator, f on the host.
+/// Iterations of w = 2 f(w + 1): the sum and the product on the accelerator, f on the host.
 template <class F>
 std::shared_ptr<const Graph> loop(int trips, F f, const char* type = "f32[5]", const HostOptions& options = {}) {
   return std::make_shared<const Graph>(trace("loop", {{"w", type}}, [&](Tensor w) {
@@ -104,7 +104,7 @@ TEST(CudaMailboxes, RunProgramsOfAllKindsAsTheReferenceDoes) {
   EXPECT_GT(mailboxes, draws(10));
 }
 
-/// A trip costs the driver a launch for each value that crosses and a wait for each that the host sends, and no copies.
+/// An iteration costs one launch for each transferred value and one wait for each value that the host sends, and no copies.
 TEST(CudaMailboxes, CostFewCallsATrip) {
   const auto graph = loop(200, halve);
   const RunOptions options = options_of(*graph);
@@ -119,13 +119,13 @@ TEST(CudaMailboxes, CostFewCallsATrip) {
     const auto old = before.find(call);
     return driver.count(call) - (old == before.end() ? 0 : old->second);
   };
-  EXPECT_LE(in_run("cuStreamWaitValue64"), 200 + 1);  // one for w
+  EXPECT_LE(in_run("cuStreamWaitValue64"), 200 + 1);  // one wait for w
   EXPECT_LE(in_run("cuMemcpyHtoDAsync"), 1);
   EXPECT_EQ(in_run("cuMemcpyDtoHAsync"), 1);
   EXPECT_LE(in_run("cuStreamWaitEvent"), 4);
 }
 
-/// Two values each way that travel together: a launch that packs or unpacks them, and one that says so.
+/// Two values each way that are coalesced: one launch packs or unpacks them, and one signals it.
 TEST(CudaMailboxes, BringPackets) {
   const auto both = [](std::span<const float> a, std::span<const float> b, std::span<float> sum, std::span<float> product) {
     for (std::size_t i = 0; i < a.size(); ++i) sum[i] = (a[i] + b[i]) / 2;
@@ -206,14 +206,14 @@ TEST(CudaMailboxes, LetTheGpuGoWhereTheHostFails) {
   }
 }
 
-/// The GPU is far ahead when it finds bad data: what the host took before that was sound, and what comes after it is not taken.
+/// The GPU is far ahead when it finds invalid data: values that the host received before are valid, and later ones are not used.
 TEST(CudaMailboxes, TellSoundValuesFromTheOthers) {
   constexpr int kBad = 9;
   std::vector<int> seen;
   int line = 0;
   const auto graph = std::make_shared<const Graph>(trace("taking", {{"x", "f32[4]"}}, [&](Tensor x) {
     const Tensor total = for_loop(40, to_accelerator(x), [&](Tensor i, Tensor carried) {
-      // Of four rows there is no fifth.
+      // Four rows have no fifth one.
       const Tensor which = host_call(
           "which", {"i32[1]"},
           [&](std::span<const std::int32_t> at, std::span<std::int32_t> out) {
@@ -295,7 +295,7 @@ TEST(Mailbox, IsReleasedForGood) {
   EXPECT_EQ(mailbox.told(), 0u);
 }
 
-/// The kernel as it is written, thread by thread.
+/// The text of the kernel, executed thread by thread.
 TEST(Handover, CopiesEachByteAndSaysSo) {
   if (const std::string why = KernelEmulator::unavailable(); !why.empty()) GTEST_SKIP() << why;
   KernelEmulator emulator;

@@ -1,5 +1,5 @@
-// Matrix products through cuBLASLt, on a fake that computes them and is as strict with layouts as the library: every kind of plan against
-// the oracle, every failure of every call, and the choice of algorithms, in memory and on disk.
+// Matrix products through cuBLASLt, on a fake that computes them and checks layouts as strictly as the library: every kind of plan against
+// the reference executor, every failure of every call, and the cache of chosen algorithms, in memory and on disk.
 #include <gmock/gmock.h>
 
 #include <cmath>
@@ -39,7 +39,7 @@ Array converted(const Array& array, DType dtype) {
   return call_op("astype", {array}, {{"dtype", dtype}});
 }
 
-/// The last two axes changed about.
+/// The array with its last two axes swapped.
 Array transposed(const Array& array) {
   std::vector<std::int64_t> axes(array.shape().size());
   for (std::size_t i = 0; i < axes.size(); ++i) axes[i] = static_cast<std::int64_t>(i);
@@ -47,7 +47,7 @@ Array transposed(const Array& array) {
   return call_op("permute_dims", {array}, {{"axes", axes}});
 }
 
-/// The product by the meanings, in f64 and rounded once.
+/// The product by the reference implementations, in f64 and rounded once.
 Array expected(const Array& a, const Array& b, const Array& bias, Epilogue epilogue) {
   Array all = call_op("matmul", {converted(a, f64), converted(b, f64)});
   if (has_bias(epilogue)) all = call_op("add", {all, converted(bias, f64)});
@@ -64,7 +64,7 @@ class Cases {
   explicit Cases(std::uint64_t seed) : random_(seed) {}
 
   struct Case {
-    Array a, b, bias;  ///< logical, before any transposition
+    Array a, b, bias;  ///< logical operands, before any transposition
     MatmulPlan plan;
   };
 
@@ -170,7 +170,7 @@ TEST(CudaMatmul, ComputesTheSamplesOfTheOp) {
   EXPECT_THAT(driver.misuses(), ::testing::IsEmpty());
 }
 
-// --- products with what is done around them ----------------------------------------------------------------------------------------------
+// --- products with fused operations ------------------------------------------------------------------------------------------------------
 
 /// A fused request of `steps` on `inputs`: op and operands, the inputs first, then the results of the steps before.
 struct Fused {
@@ -213,7 +213,7 @@ TEST(CudaMatmul, TakesTransposesABiasAndReluInOneGo) {
   EXPECT_EQ((Fused{{{"transpose", {0}}, {"matmul", {0, 1}}}, {at}}.plan()), "0*0: f32 3x3x4 a b'");
   EXPECT_EQ((Fused{{{"transpose", {0}}, {"matmul", {1, 1}}}, {square}}.plan()), "0*0: f32 3x3x3 a' b'");
   EXPECT_EQ((Fused{{{"transpose", {0}}, {"matmul", {2, 1}}}, {{f32, {5, 3, 4}}, b}}.plan()),
-            "0*1: f32 4x2x3 a' b batch 5 (12, 0, 8)");  // lies the wrong way about for one tall matrix
+            "0*1: f32 4x2x3 a' b batch 5 (12, 0, 8)");  // has the wrong layout for one tall matrix
   EXPECT_EQ((Fused{{{"matmul", {0, 1}}, {"add", {3, 2}}}, {a, b, row}}.plan()), "0*1: f32 4x2x3 a b bias");
   EXPECT_EQ((Fused{{{"matmul", {0, 1}}, {"add", {2, 3}}, {"relu", {4}}}, {a, b, {f32, {1, 2}}}}.plan()), "0*1: f32 4x2x3 a b bias relu");
   EXPECT_EQ((Fused{{{"matmul", {0, 1}}, {"relu", {2}}}, {a, b}}.plan()), "0*1: f32 4x2x3 a b relu");
@@ -305,7 +305,7 @@ TEST(CudaMatmul, MakesOneErrorOfEachFailingCall) {
       }
       bench = Error{};
       if (driver.failed().empty()) break;
-      // Where a trial fails there are others; what was kept and is not taken is sought anew.
+      // If the trial of an algorithm fails, others are tried; if a cached algorithm is refused, the search is repeated.
       const bool optional = driver.failed().find("Destroy") != std::string::npos || driver.failed().find("Free") != std::string::npos ||
                             driver.failed().find("Release") != std::string::npos || driver.failed() == "cublasLtMatmulAlgoCheck" ||
                             driver.failed() == "cublasLtMatmul" || driver.failed().starts_with("cuEvent") ||
@@ -333,7 +333,7 @@ class CudaMatmulChoice : public ::testing::Test {
   const Array a_{TensorType{f32, {4, 3}}}, b_{TensorType{f32, {3, 2}}};
   TemporaryFolder folder_;
 
-  /// Which algorithm a new process takes, and whether it tried others.
+  /// The algorithm that a new process uses, and whether it tried others.
   struct Taken {
     std::uint64_t algorithm = 0;
     bool tried = false;

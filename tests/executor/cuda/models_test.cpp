@@ -1,5 +1,5 @@
-// Every model and many random programs through the CUDA back end on the fake driver, against the oracle: on every kind of placement, with
-// streams that run at once, as late as can be, or in any order that is allowed.
+// Every model and many random programs through the CUDA back end on the fake driver, against the reference executor: on every kind of
+// placement, with streams that run immediately, as late as possible, or in any allowed order.
 #include <gmock/gmock.h>
 
 #include <cstdlib>

@@ -1,5 +1,6 @@
-// Normal numbers in pairs of f32 (device/normal_pairs.cuh), compiled here as they are for a GPU, against the f64 that they stand for: the
-// bounds hold for every word, what they call known is known, and the kernel draws the host's bits, those left open among them.
+// Normal random numbers as pairs of f32 (device/normal_pairs.cuh), compiled here as for a GPU, against the f64 values that the pairs
+// represent: the error bounds hold for every random word, results that the code calls known are right, and the kernel draws the host's
+// bits, also where the pair leaves them open.
 #include <gtest/gtest.h>
 
 #include <atomic>
@@ -46,9 +47,9 @@ struct Curve {
   Curve(double m, double d) : mean(m), deviation(d), mean_pair(pair_of(m)), deviation_pair(pair_of(d)) {}
 };
 
-/// What is seen of some words.
+/// Statistics of a set of random words.
 struct WordsSeen {
-  double off = 0;  ///< the greatest error, as a part of its bound
+  double off = 0;  ///< the greatest error, as a fraction of its bound
   std::int64_t words = 0, open = 0, misplaced = 0, wrong = 0;
 };
 
@@ -86,7 +87,7 @@ const Look fastest = __builtin_cpu_supports("fma") && __builtin_cpu_supports("av
 const Look fastest = look_anywhere;
 #endif
 
-/// All 2^32 words, or every `step`th, by all processors.
+/// Checks all 2^32 words, or every `step`th, on all processors.
 WordsSeen look_at_all(std::uint64_t step, const Curve& curve) {
   constexpr std::uint64_t kPieces = 256, kPiece = (std::uint64_t{1} << 32) / kPieces;
   std::vector<WordsSeen> seen(kPieces);
@@ -115,7 +116,7 @@ void expect_sound(const WordsSeen& seen) {
   EXPECT_EQ(seen.wrong, 0);
 }
 
-/// CLEAVE_TEST_ALL_WORDS: each of the 2^32, in some minutes.
+/// With CLEAVE_TEST_ALL_WORDS, checks each of the 2^32 words, in some minutes.
 TEST(CudaNormalPairs, BoundsHoldForEveryWord) {
   const std::uint64_t step = std::getenv("CLEAVE_TEST_ALL_WORDS") ? 1 : 2039;
   const WordsSeen seen = look_at_all(step, {0, 1});
@@ -133,7 +134,7 @@ TEST(CudaNormalPairs, BoundsHoldWhereTailsBegin) {
     expect_sound(fastest(first, kAround, 1, {0, 1}));
 }
 
-/// Of any curve that the kernel takes, also where mean and deviation are no numbers of f32 and where they cancel.
+/// For any mean and deviation that the kernel accepts, also if these are not representable in f32, and if they cancel.
 TEST(CudaNormalPairs, WhatIsKnownIsKnown) {
   std::mt19937_64 random(7);
   std::uniform_real_distribution<double> exponent(-40, 40), part(-1, 1);
@@ -154,7 +155,7 @@ TEST(CudaNormalPairs, WhatIsKnownIsKnown) {
   EXPECT_GT(open, 0);
 }
 
-/// A seed with which one of the first `count` numbers is left open.
+/// A seed for which one of the first `count` numbers is left open by the pairs.
 std::int64_t open_seed(std::uint64_t count, const Curve& curve) {
   for (std::int64_t seed = 0;; ++seed) {
     for (std::uint64_t i = 0; i < count; ++i) {

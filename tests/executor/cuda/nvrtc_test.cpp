@@ -1,5 +1,5 @@
-// The text of the CUDA kernels through the real NVRTC, which needs no GPU: it compiles, for every architecture that cleave names, and what
-// it becomes leaves room on a multiprocessor for as many blocks as are meant to run there.
+// The text of the CUDA kernels, compiled by the real NVRTC, which needs no GPU: it compiles for every architecture that cleave names, and
+// the result leaves room on a multiprocessor for the intended number of blocks.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -20,10 +20,10 @@ namespace {
 
 constexpr cuda::Architecture kArchitectures[] = {{8, 0, 108}, {9, 0, 132}, {10, 0, 148}};
 
-constexpr std::int64_t kRegisters = 65536;  ///< of a multiprocessor
-constexpr int kRegistersTogether = 8;       ///< handed out to a thread
+constexpr std::int64_t kRegisters = 65536;  ///< registers of a multiprocessor
+constexpr int kRegistersTogether = 8;       ///< allocation granularity of registers per thread
 
-/// Nothing is spilled, and `blocks` of each kernel fit on a multiprocessor.
+/// Checks that nothing is spilled, and that `blocks` blocks of each kernel fit on a multiprocessor.
 void expect_room(const cuda::KernelSource& source, const std::vector<KernelUsage>& usage, std::int64_t blocks, const std::string& what) {
   std::set<std::string> entries;
   for (const cuda::KernelLaunch& launch : source.launches) entries.insert(launch.entry);
@@ -41,7 +41,7 @@ void expect_room(const cuda::KernelSource& source, const std::vector<KernelUsage
   }
 }
 
-/// What the compiler said of a text is taken for the same text and options only.
+/// A cached compiler report is used only for the same text and options.
 TEST(CudaNvrtc, WordsAreKeptByTextAndArchitecture) {
   const Result<cuda::CompilerApi> api = cuda::CompilerApi::load();
   if (!api) GTEST_SKIP() << api.error().message;
@@ -70,7 +70,8 @@ TEST(CudaNvrtc, WordsAreKeptByTextAndArchitecture) {
 TEST(CudaNvrtc, EveryOpCompiles) {
   Result<cuda::CompilerApi> api = cuda::CompilerApi::load();
   if (!api) GTEST_SKIP() << api.error().message;
-  // Each op once, on its largest sample, and every twentieth text beside; the architectures in turn. CLEAVE_TEST_ALL_KERNELS: all texts.
+  // Each op once, on its largest sample, and in addition every twentieth text; the architectures alternate. CLEAVE_TEST_ALL_KERNELS: all
+  // texts.
   const bool all = std::getenv("CLEAVE_TEST_ALL_KERNELS") != nullptr;
   std::map<std::string, std::pair<std::int64_t, OpSample>> largest;
   std::map<std::string, std::pair<std::string, cuda::KernelSource>> texts;
@@ -99,7 +100,7 @@ TEST(CudaNvrtc, EveryOpCompiles) {
   }
 }
 
-// --- what the compiler makes of kernels for large tensors ----------------------------------------------------------------------------
+// --- compiled kernels for large tensors ----------------------------------------------------------------------------------------------
 
 using Integers = std::vector<std::int64_t>;
 
@@ -107,7 +108,7 @@ struct Large {
   const char* op;
   std::vector<TensorType> inputs;
   Attributes attributes = {};
-  std::int64_t blocks = 4;  ///< that are to run on a multiprocessor
+  std::int64_t blocks = 4;  ///< intended number of resident blocks on a multiprocessor
 };
 
 std::vector<Large> element_wise(const Shape& many) {
@@ -137,7 +138,7 @@ std::vector<Large> movements(const Shape& many) {
   return all;
 }
 
-/// Of softmax and scans that hold a line, two blocks have in flight what a multiprocessor reads meanwhile.
+/// For softmax and scans that keep a line in registers, two blocks have enough loads in flight to saturate a multiprocessor's bandwidth.
 std::vector<Large> lines(const Shape& many) {
   std::vector<Large> all;
   for (const DType dtype : {DType::u8, DType::f16, DType::f32, DType::f64, DType::i64}) {
@@ -169,7 +170,7 @@ std::vector<Large> products(const Shape& many) {
   return all;
 }
 
-/// Nothing is spilled by kernels for `architecture`. How many there are.
+/// Checks that kernels for `architecture` spill nothing. Returns their number.
 std::size_t expect_no_spills(const cuda::CompilerApi& api, const std::vector<Large>& all, const cuda::Architecture& architecture) {
   const Result<UsageCompiler> compiler = UsageCompiler::open(api, architecture);
   if (!compiler) {
@@ -201,14 +202,14 @@ std::size_t expect_no_spills(const cuda::CompilerApi& api, const std::vector<Lar
   return all.size();
 }
 
-/// Kernels that hold much in registers to have much in flight: none goes to memory, and enough threads run beside each other.
+/// Kernels that keep much data in registers to have many loads in flight: nothing is spilled, and enough threads are resident.
 TEST(CudaNvrtc, KernelsOfLargeTensorsSpillNothing) {
   const Result<cuda::CompilerApi> api = cuda::CompilerApi::load();
   if (!api) GTEST_SKIP() << api.error().message;
   const Shape many = {4096, 4096};
   for (const auto& family : {element_wise, movements, lines, products})
     EXPECT_GT(expect_no_spills(*api, family(many), kArchitectures[1]), 5U);
-  // Where others were found to spill: the compiler thinks differently for each.
+  // Families that once spilled on other architectures: the compiler decides differently for each.
   for (const std::size_t other : {0, 2}) {
     for (const auto& family : {element_wise, products}) EXPECT_GT(expect_no_spills(*api, family(many), kArchitectures[other]), 5U);
   }
@@ -216,7 +217,7 @@ TEST(CudaNvrtc, KernelsOfLargeTensorsSpillNothing) {
     expect_no_spills(*api, {{"random_normal", {}, {{"shape", many}}}}, other);
 }
 
-/// Work in front of a reduction takes registers too: sum(f(x) * y).
+/// Fused operations before a reduction need registers too: sum(f(x) * y).
 TEST(CudaNvrtc, ReductionsOfComputedElementsSpillNothing) {
   const Result<cuda::CompilerApi> api = cuda::CompilerApi::load();
   if (!api) GTEST_SKIP() << api.error().message;
@@ -246,7 +247,7 @@ TEST(CudaNvrtc, ReductionsOfComputedElementsSpillNothing) {
   }
 }
 
-/// Products that read an operand as it lies: x' y and x y', of the widest integers, which take most registers.
+/// Products that read a transposed operand directly: x' y and x y', with the widest integers, which need most registers.
 TEST(CudaNvrtc, ProductsOfTransposesSpillNothing) {
   const Result<cuda::CompilerApi> api = cuda::CompilerApi::load();
   if (!api) GTEST_SKIP() << api.error().message;

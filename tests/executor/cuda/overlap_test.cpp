@@ -1,5 +1,5 @@
-// The host works on large values while they cross, with the CUDA back end on a driver that is a fake: bits and counters as if each value
-// had crossed as a whole, whatever runs as one kernel.
+// Chunked transfers, with the CUDA back end on the fake driver: the host computes on large values while they are being copied. Bits and
+// counters equal those of whole transfers, whatever is fused into one kernel.
 #include <gtest/gtest.h>
 
 #include "executor/cuda/back_end.h"

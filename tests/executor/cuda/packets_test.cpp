@@ -1,5 +1,5 @@
-// Packets on CUDA: the kernels that copy values as one, by the emulator and by the real NVRTC; and what the back end does with them on the
-// fake driver: one launch a packet, equal results. And of large values, which go in parts.
+// Coalesced transfers (packets) on CUDA: the kernels that pack and unpack the values, run by the emulator and compiled by the real NVRTC,
+// and the back end on the fake driver: one launch per packet, equal results. Also large values, which are copied in chunks.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -19,7 +19,7 @@
 namespace cleave::testing {
 namespace {
 
-/// Pieces of so many bytes, one behind the other.
+/// Pieces of the given sizes, stored one after the other.
 std::vector<Piece> pieces_of(const std::vector<std::int64_t>& bytes) {
   std::vector<Piece> pieces;
   std::int64_t offset = 0;
@@ -48,7 +48,7 @@ TEST(CudaPackets, KernelsCopyEveryByteToItsPlaceAndNoOther) {
     SCOPED_TRACE(::testing::PrintToString(sizes));
     const std::vector<Piece> pieces = pieces_of(sizes);
     const std::int64_t whole = pieces.back().offset + (pieces.back().range.bytes + 15) / 16 * 16;
-    // What is not needed of the room has no bytes.
+    // Unused entries of the kernel's parameters have zero bytes.
     std::vector<Array> values, back;
     for (std::size_t i = 0; i < cuda::packet_room(pieces.size()); ++i) {
       values.push_back(bytes_array(i < sizes.size() ? sizes[i] : 0, static_cast<int>(13 * i + 1)));
@@ -120,7 +120,7 @@ TEST(CudaPackets, AreOneLaunchAndNoCopy) {
   for (const auto schedule : {FakeDriver::Schedule::eager, FakeDriver::Schedule::latest, FakeDriver::Schedule::random}) {
     for (const bool packed : {true, false}) {
       FakeDriver driver(schedule, 3);
-      driver.wait_for_no_words();  // else they go through mailboxes
+      driver.wait_for_no_words();  // otherwise the values are sent through mailboxes
       {
         const std::unique_ptr<Executor> executor = executor_for(packed ? together : apart, setup_of(driver));
         ASSERT_TRUE(executor);

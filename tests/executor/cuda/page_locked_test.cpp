@@ -1,4 +1,4 @@
-// Page-locked arrays on the fake driver: they are the driver's memory, given back once, and devices copy from and to them where they lie.
+// Page-locked arrays on the fake driver: their memory is the driver's, is freed once, and devices copy directly from and to it.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -17,12 +17,12 @@ namespace {
 
 using ::testing::HasSubstr;
 
-/// The host's side of every copy, in order, as the driver is told it.
+/// The host address of every copy, in order, as passed to the driver.
 std::vector<const void*> noted_sources, noted_targets;
 decltype(&cuMemcpyHtoDAsync) driver_to_device;
 decltype(&cuMemcpyDtoHAsync) driver_to_host;
 
-/// The fake's table, with copies noted.
+/// The fake driver's function table, with copies recorded.
 cuda::Api noting_api() {
   cuda::Api api = FakeDriver::api();
   driver_to_device = api.driver.cuMemcpyHtoDAsync;
@@ -54,7 +54,7 @@ ExecutorSetup noting_setup(FakeDriver& driver) {
   return options;
 }
 
-constexpr std::int64_t kSize = 20000;  ///< too large for a packet, in which values are copied first
+constexpr std::int64_t kSize = 20000;  ///< too large for a packet, since coalescing copies the values
 
 /// sum = x + y
 std::shared_ptr<const Graph> addition() {
@@ -72,7 +72,7 @@ Array locked(std::initializer_list<float> values) {
   return *array;
 }
 
-/// kSize times the same number.
+/// An array of kSize equal numbers.
 Array many(float value) {
   Array array({DType::f32, {kSize}});
   std::fill_n(array.mutable_data<float>(), kSize, value);
@@ -122,7 +122,7 @@ TEST(CudaPageLocked, SaysWhyThereIsNone) {
       return cuda::page_locked(*std::move(opened), {DType::f32, {1}});
     }();
     if (array.ok() && driver.failed().empty()) break;
-    if (array.ok()) {  // what has no say in it failed, or the memory is there
+    if (array.ok()) {  // the failed call does not matter, or the memory exists
       EXPECT_THAT(driver.failed(), ::testing::AnyOf(HasSubstr("CtxGet"), HasSubstr("CtxPop")));
       continue;
     }

@@ -1,5 +1,5 @@
-// Our own kernel for matrix products, on the emulator: integers of every size over every kind of batch, sums of nothing, and the floating
-// types that cuBLASLt may have no algorithm for; and programs where it has none.
+// cleave's own kernel for matrix products, on the emulator: integers of every size over every kind of batch, empty sums, and the floating
+// types that cuBLASLt may have no algorithm for. Also programs where cuBLASLt has none.
 #include <gmock/gmock.h>
 
 #include <random>
@@ -126,7 +126,7 @@ TEST(CudaProduct, ReadsTransposesAsTheyLie) {
   }
 }
 
-/// relu(x' y + bias) in one go, and a batch of plain products.
+/// relu(x' y + bias) in one kernel, and a batch of plain products.
 struct Floating {
   std::vector<Array> inputs;
   Array should;

@@ -1,5 +1,5 @@
-// The kernels of reductions, run by the kernel emulator, against the meanings: short and long rows and columns, rows that begin and end
-// inside of packs, chunks, every element type, element-wise work in front, and elements that are no numbers or equal.
+// The kernels of reductions, run by the kernel emulator, against the reference implementations: short and long rows and columns, rows that
+// begin and end inside vectorized accesses, chunks, every element type, fused element-wise producers, and elements that are NaN or equal.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -51,7 +51,7 @@ TEST(CudaReductions, ReduceShapesOfAllKinds) {
   }
 }
 
-/// Bytes of the rows from `begin` to `end`, as an array of their type.
+/// A copy of the rows from `begin` to `end`, as an array of their type.
 Array rows_from(const Array& array, const TensorType& type, std::int64_t begin, std::int64_t rows) {
   Array some(type);
   const std::int64_t row = array.type().bytes() / rows;
@@ -59,7 +59,7 @@ Array rows_from(const Array& array, const TensorType& type, std::int64_t begin, 
   return some;
 }
 
-/// Numbers whose sums hang on the order; those of smaller types are added in larger ones.
+/// Numbers whose sum depends on the order of addition; smaller types are accumulated in larger ones.
 Array rounding_numbers(Shape shape) {
   Array array(TensorType{DType::f64, std::move(shape)});
   auto* out = array.mutable_data<double>();
@@ -67,7 +67,7 @@ Array rounding_numbers(Shape shape) {
   return array;
 }
 
-/// A reduction, and the same some rows at a time, as they are launched: each begins where arrays may, behind 32 rows or a multiple.
+/// A reduction, and the same reduction launched by chunks of rows: each chunk begins where arrays may begin, at a multiple of 32 rows.
 struct CutReduction {
   explicit CutReduction(OpSample reduction, const cuda::Architecture& architecture)
       : whole(std::move(reduction)), requests{request_for(whole)}, begins{0}, cut(*row_cut(requests[0])) {
@@ -167,7 +167,7 @@ TEST(CudaReductions, TakeColumnsOfAllWidths) {
   }
 }
 
-/// Rows of which some elements decide: all equal, ends of the type, equal ones far apart, numbers that are none.
+/// Rows whose result depends on a few elements: all equal, ends of the type, equal ones far apart, NaN.
 Array hard_rows(std::int64_t length) {
   Array x(TensorType{DType::f32, {8, length}});
   const auto at = [&](std::int64_t row, std::int64_t i) -> float& { return x.mutable_data<float>()[row * length + i]; };
@@ -200,7 +200,7 @@ TEST(CudaReductions, ChooseTheFirstOfEquals) {
   }
 }
 
-/// op(x * y) in one kernel equals both meanings one after the other, whatever the alignment of the rows of x and y.
+/// Checks that op(x * y) in one kernel equals the two reference implementations run in sequence, for any alignment of the rows of x and y.
 void check_product(const char* op, const Shape& x, const Shape& y, std::int64_t axis, DType dtype) {
   const std::vector<Array> inputs = {numbers(dtype, x), numbers(dtype, y)};
   const OpSample multiply = sample("multiply", inputs);
@@ -230,11 +230,11 @@ void check_product(const char* op, const Shape& x, const Shape& y, std::int64_t 
 TEST(CudaReductions, TakeElementWiseWorkInFront) {
   CLEAVE_NEEDS_EMULATOR;
   for (const DType dtype : {DType::f32, DType::f16}) {
-    check_product("sum", {6, 257}, {6, 257}, 1, dtype);        // both begin inside of packs, alike
-    check_product("argmax", {6, 257}, {257}, 1, dtype);        // one of them does
-    check_product("sum", {6, 257}, {6, 1}, 1, dtype);          // one stands still
-    check_product("max", {6, 256}, {256}, 1, dtype);           // whole packs
-    check_product("sum", {2, 3, 129}, {2, 1, 129}, 2, dtype);  // neither is all of it
+    check_product("sum", {6, 257}, {6, 257}, 1, dtype);        // both begin inside vectorized accesses, at the same offset
+    check_product("argmax", {6, 257}, {257}, 1, dtype);        // one of them begins inside a vectorized access
+    check_product("sum", {6, 257}, {6, 1}, 1, dtype);          // one is constant along the row
+    check_product("max", {6, 256}, {256}, 1, dtype);           // vectorized accesses alone
+    check_product("sum", {2, 3, 129}, {2, 1, 129}, 2, dtype);  // neither has the full shape
     check_product("sum", {65, 40}, {40}, 0, dtype);            // columns
     check_product("argmin", {65, 40}, {65, 1}, 0, dtype);
     check_product("sum", {65, 41}, {41}, 0, dtype);

@@ -1,5 +1,5 @@
-// Loops on the fake driver whose values take turns, carried ones and those that cross: no copy inside of the device in any trip, by single
-// launches and in graphs, and no call of the driver for a second place.
+// Loops with rotating buffers on the fake driver, for loop-carried values and for transferred ones: no copy within the device in any
+// iteration, with single launches and with graphs, and no driver call for the second buffer.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -22,7 +22,7 @@ using ::testing::IsEmpty;
 
 struct RotationSeen {
   Outcome outcome;
-  std::int64_t copies = 0, of_graphs = 0;  ///< inside of the device: by themselves; nodes of all graphs
+  std::int64_t copies = 0, of_graphs = 0;  ///< copies within the device: single ones; nodes of all graphs
 };
 
 RotationSeen run_rotating_on_fake(const Planned& planned, const RunOptions& options, std::uint64_t variant) {
@@ -36,7 +36,7 @@ RotationSeen run_rotating_on_fake(const Planned& planned, const RunOptions& opti
     setup.fuse = variant % 4 < 2;
     setup.channel_capacity = 1 + static_cast<int>(variant / 2 % 2);
     setup.watchdog_seconds = 200;
-    if (variant % 5 > 1) {  // what crosses takes turns however small it is
+    if (variant % 5 > 1) {  // transferred values rotate whatever their size
       setup.back_end.copied_from = 1;
       if (variant % 5 > 2) driver.wait_for_no_words();
     }
@@ -98,7 +98,8 @@ TEST(CudaRotation, ARowOfThreeValuesCopiesNothingInItsTrips) {
       7);
 }
 
-/// Calls of one run, in which large values cross both ways in each trip and one of them is carried; in places to take turns or not.
+/// Driver calls of one run in which large values are transferred both ways in each iteration and one of them is loop-carried, with or
+/// without rotating buffers.
 std::map<std::string, std::int64_t> calls_of(int trips, bool in_turns, FakeDriver::Schedule schedule) {
   const auto graph = std::make_shared<const Graph>(trace("program", {{"x", "f32[130, 130]"}}, [&](Tensor x) {
     return for_loop(trips, x, [&](Tensor, Tensor carried) {

@@ -1,5 +1,5 @@
-// Matrix products of f32 under the precision bf16, on the fake driver: operands are rounded once, constants before the first
-// run, and the results are those of the rounded operands.
+// Matrix products of f32 under the precision bf16, on the fake driver: each operand is rounded once, constants before the first run, and
+// the results are those of the rounded operands.
 #include <gmock/gmock.h>
 
 #include "executor/cuda/back_end.h"
@@ -84,7 +84,8 @@ TEST(CudaRounded, WeightsAreRoundedOnceAndWhatIsComputedInEachRun) {
           if (!constant) options.inputs.insert({{"w", w}, {"v", v}});
           const Array first = call_op("relu", {call_op("add", {product(x, w), bias})});
           expect_near(executor->run(options), "y", product(first, v));
-          // x and what is between the layers, and weights that come with each run; constants before the first one.
+          // In each run, x, the value between the layers, and weights that are inputs are rounded; constants are rounded before the first
+          // run.
           EXPECT_EQ(casts(driver) - before, 2 + (run == 0 || !constant ? 2 : 0)) << run;
           if (HasFailure()) return;
         }

@@ -1,5 +1,5 @@
-// Kernels of running sums and products, on the emulator: lines of every length, along every axis, from both ends, for small and large
-// machines; and how often their threads meet.
+// Kernels of running sums and products, on the emulator: lines of every length, along every axis, in both directions, for small and large
+// machines. Also the number of synchronizations among their threads.
 #include "tests/executor/cuda/kernel_samples.h"
 
 namespace cleave::testing {
@@ -19,17 +19,16 @@ TEST(CudaScans, SumShortAndLongLines) {
     for (const Shape& shape : {Shape{40000}, Shape{2, 20000}})
       kernels.add(sample("cumulative_sum", {numbers(DType::f64, shape)}, {{"axis", std::int64_t{-1}}}));
     kernels.add(sample("cumulative_sum", {numbers(DType::i64, {20001, 2})}, {{"axis", std::int64_t{0}}}));
-    for (const DType dtype : {DType::f32, DType::u8, DType::i64})  // a team goes along its line in trips where there is one processor
+    for (const DType dtype : {DType::f32, DType::u8, DType::i64})  // with one processor, a team iterates along its line
       kernels.add(sample("cumulative_sum", {numbers(dtype, {5, dtype == DType::u8 ? 8196 : 9001})}, {{"axis", std::int64_t{1}}}));
-    for (const DType dtype : {DType::f32, DType::u8, DType::i64})  // parts in several groups, told apart from lines
+    for (const DType dtype : {DType::f32, DType::u8, DType::i64})  // parts in several groups, distinguished from lines
       kernels.add(sample("cumulative_sum", {numbers(dtype, {2, 140004})}, {{"axis", std::int64_t{1}}}));
     kernels.add(sample("cumulative_sum", {Array::of<std::int64_t>({2}, {std::numeric_limits<std::int64_t>::max(), 2})}));
     EXPECT_GT(kernels.check(), 70U);
   }
 }
 
-/// A team that has its line in registers meets where its warps tell each other their sums, and nowhere else; shorter ones do not meet at
-/// all.
+/// A team that keeps its line in registers synchronizes only when its warps exchange their sums; shorter lines need no synchronization.
 TEST(CudaScans, TeamsOfShortLinesMeetOnce) {
   const auto kernel_of = [](std::int64_t length) {
     const OpSample lines = sample("cumulative_sum", {Array(TensorType{DType::f32, {600, length}})}, {{"axis", std::int64_t{1}}});

@@ -1,5 +1,5 @@
-// Linear algebra through cuSOLVER, on a fake that is LAPACK behind the same calls: every operation, form and batch against the meaning,
-// data that will not do, every failure, and what happens where the library is missing.
+// Linear algebra through cuSOLVER, on a fake that calls LAPACK: every operation, form and batch against the reference implementation,
+// singular and other unsuitable data, every failure, and programs where cuSOLVER is missing.
 #include <set>
 
 #include "executor/cuda/library/solver.h"
@@ -112,7 +112,7 @@ TEST(CudaSolverApi, NumbersAreThoseOfTheHeader) {
   EXPECT_EQ(static_cast<int>(cuda::SolverTurn::none), CUBLAS_OP_N);
   EXPECT_EQ(static_cast<int>(cuda::SolverTurn::transposed), CUBLAS_OP_T);
   EXPECT_EQ(static_cast<int>(cuda::SolverResult::success), CUSOLVER_STATUS_SUCCESS);
-  // The calls whose parameters are easiest to mistake: as many, in this order.
+  // The types of the calls whose parameters are easiest to confuse: their number and order must match.
   using Turn = cusolverStatus_t (*)(cusolverDnHandle_t, cublasOperation_t, int, int, const float*, int, const int*, float*, int, int*);
   using Values =
       cusolverStatus_t (*)(cusolverDnHandle_t, cusolverEigMode_t, cublasFillMode_t, int, double*, int, double*, double*, int, int*);

@@ -1,5 +1,5 @@
-// Whole programs through the CUDA back end with the generated kernels themselves: the fake driver hands each launch to the kernel emulator.
-// They equal the oracle; a fault in the data is told as on the host; and no failure of a call hangs or leaks.
+// Whole programs through the CUDA back end that execute the generated kernels themselves: the fake driver passes each launch to the kernel
+// emulator. Results equal the reference executor's, an error in the data is reported as on the host, and no failing call hangs or leaks.
 #include <gmock/gmock.h>
 
 #include <cstdlib>
@@ -24,7 +24,7 @@ class CudaTexts : public ::testing::Test {
     if (const std::string why = KernelEmulator::unavailable(); !why.empty()) GTEST_SKIP() << why;
   }
 
-  /// An executor of `planned` on a fake GPU, or why there is none.
+  /// An executor of `planned` on a fake GPU, or the reason why it cannot be opened.
   Result<std::unique_ptr<Executor>> open(FakeDriver& driver, const Planned& planned) {
     driver.run_texts(emulator_);
     ExecutorSetup options{{}, cuda::back_end(), 0};
@@ -36,7 +36,7 @@ class CudaTexts : public ::testing::Test {
     return Executor::create(planned.program, planned.costs, options);
   }
 
-  /// Takes note of the kernels of `planned`: compiled together, they are ready sooner than one by one.
+  /// Registers the kernels of `planned`: compiling them together is faster than one by one.
   void prepare(const Planned& planned) {
     FakeDriver driver(Schedule::eager);
     const auto executor = open(driver, planned);

@@ -1,5 +1,5 @@
-// The timeline of a run on a GPU, by the GPU's own events: the same steps and transfers as on the simulated accelerator, one thing at a
-// time in a lane, within the run; and not an event where nobody asks.
+// The timeline of a run on a GPU, measured by the GPU's own events: it has the same steps and transfers as on the simulated accelerator,
+// entries of a lane do not overlap and are within the run, and no event is recorded unless a timeline is requested.
 #include "executor/report/timeline.h"
 
 #include <gmock/gmock.h>
@@ -43,14 +43,14 @@ ExecutorSetup timeline_setup(FakeDriver& driver, const Variant& variant = {}) {
   options.stream_mode = variant.stream_mode;
   ExecutorSetup setup{{}, cuda::back_end(), 0};
   setup.back_end.open = driver.opener(options);
-  setup.fuse = false;  // the two fuse differently
+  setup.fuse = false;  // the two devices fuse differently
   setup.part_bytes = variant.part_bytes;
   setup.channel_capacity = variant.capacity;
   setup.watchdog_seconds = 200;
   return setup;
 }
 
-/// w = 2 f(w + 1) so many times: the sum and the product on the accelerator, f on the host.
+/// `trips` iterations of w = 2 f(w + 1): the sum and the product on the accelerator, f on the host.
 std::shared_ptr<const Graph> timed_loop(int trips, std::function<Status(std::span<const float>, std::span<float>)> f, const char* type) {
   return std::make_shared<const Graph>(trace("loop", {{"w", type}}, [&](Tensor w) {
     w = for_loop(trips, w, [&](Tensor, Tensor carried) {
@@ -63,7 +63,7 @@ Status halve_with_status(std::span<const float> in, std::span<float> out) {
   for (std::size_t i = 0; i < in.size(); ++i) out[i] = in[i] / 2;
   return {};
 }
-/// Several operations between meetings with the host.
+/// Several operations between synchronizations with the host.
 std::shared_ptr<const Graph> chain(int trips) {
   return std::make_shared<const Graph>(trace("chain", {{"x", "f32[8, 8]"}}, [&](Tensor x) {
     return named("y", for_loop(trips, x, [](Tensor, Tensor carried) { return tanh(matmul(carried, carried) * 0.25F) + sin(carried); }));
@@ -81,8 +81,8 @@ RunOptions timed(const Graph& graph) {
   return timed(std::move(options));
 }
 
-/// What the accelerator did, each thing once for each time; but for what the simulated one has for nothing: counters of trips, and copies
-/// for what is only another name.
+/// The accelerator's activities with their counts, without those that are free on the simulated accelerator: loop counters, and copies for
+/// aliases.
 std::map<std::string, int> done(const std::vector<TimelineEvent>& events, const Graph& graph) {
   std::map<std::string, int> all;
   for (const TimelineEvent& event : events) {
@@ -319,7 +319,7 @@ TEST(CudaTimeline, GivesUpOnADeviceThatStandsStill) {
   }
 }
 
-/// The driver's numbers are floats of milliseconds: after an hour, a quarter of one from the next.
+/// The driver reports times as floats in milliseconds: after an hour, neighboring floats differ by a quarter of a millisecond.
 TEST(CudaSpans, AreAsExactAfterHours) {
   FakeDriver driver(Schedule::eager);
   const Result<std::shared_ptr<cuda::Context>> context = cuda::Context::open(FakeDriver::api().driver, 0);

@@ -1,4 +1,4 @@
-// Waits for the device: how long a thread looks on, when it sleeps instead, and that a sleep ends by all that it must.
+// Waits for the device: how long a thread polls before it sleeps, and that every event that must end the sleep does.
 #include <gmock/gmock.h>
 
 #include "executor/cuda/back_end.h"
@@ -16,8 +16,8 @@ using cuda::Lookout;
 using std::chrono::microseconds;
 using ::testing::HasSubstr;
 
-/// How many microseconds of looking, one look each, a wait has with that many cores and others; `taken(look)`: from others' use of its
-/// core.
+/// The number of polls, one per microsecond, in a wait with this many cores and other threads; `taken(look)`: time that other threads take
+/// from its core.
 int looks(
     int cores, int others, const std::function<std::int64_t(int)>& taken = [](int) { return 0; }) {
   int seen = 0;
@@ -28,7 +28,7 @@ int looks(
   });
   int count = 0;
   while (lookout.goes_on()) ++count;
-  EXPECT_FALSE(lookout.goes_on());  // for good
+  EXPECT_FALSE(lookout.goes_on());  // for the rest of the wait
   return count;
 }
 
@@ -48,7 +48,7 @@ TEST(CudaWaiting, SleepsOnceOthersTakeItsCore) {
   EXPECT_EQ(looks(2, 1, [](int look) { return look / 10; }), 29);
 }
 
-/// for i in 20: w = w + x * host(w), with a value to and fro in each trip.
+/// for i in 20: w = w + x * host(w), with one value sent in each direction per iteration.
 std::shared_ptr<const Graph> halving_program() {
   Tracer tracer("program");
   const TensorType type{DType::f32, {4}};

@@ -80,7 +80,7 @@ TEST(Workers, SleepAndWakeUp) {
   }
 }
 
-/// Whoever calls keeps its core, and the threads of the pool use the others, if there are any.
+/// The calling thread keeps its core, and the threads of the pool use the other cores, if there are any.
 TEST(Workers, WorkBesideTheirCaller) {
   if (Workers::available() < 2) GTEST_SKIP() << "one core";
   const std::shared_ptr<Workers> workers = Workers::of(2);
@@ -89,7 +89,7 @@ TEST(Workers, WorkBesideTheirCaller) {
   for (int repeat = 0; repeat < 20; ++repeat) {
     CPU_ZERO(&one);
     CPU_SET(sched_getcpu(), &one);
-    ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);  // so that it cannot go elsewhere in the meantime
+    ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);  // so that it cannot move to another core in the meantime
     const auto caller = std::this_thread::get_id();
     std::atomic<int> here = 0, beside = 0, other_core = -1;
     const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(2);
@@ -109,7 +109,7 @@ TEST(Workers, WorkBesideTheirCaller) {
   }
 }
 
-/// What a thread has in its caches is of use to the next job.
+/// Data in a thread's caches is reused by the next job.
 TEST(Workers, BeginWithTheSamePiecesInEveryJob) {
   const std::shared_ptr<Workers> workers = Workers::of(2);
   const auto caller = std::this_thread::get_id();
@@ -123,7 +123,7 @@ TEST(Workers, BeginWithTheSamePiecesInEveryJob) {
       ++there;
       while (there < 2 && std::chrono::steady_clock::now() < end) std::this_thread::yield();
     });
-    if (there < 2 || std::chrono::steady_clock::now() >= end) continue;  // one of them never came to it
+    if (there < 2 || std::chrono::steady_clock::now() >= end) continue;  // one of them has not taken part yet
     EXPECT_EQ(by[0], 1);
     EXPECT_EQ(by[4], 2);
   }

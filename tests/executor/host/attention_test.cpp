@@ -1,5 +1,5 @@
-// The host's kernel of attention: equal to the bit for every number of threads, within the tolerance of its meaning; and memory for tiles,
-// not for scores.
+// The host's attention kernel: bits are the same for every number of threads, results are within tolerance of the reference implementation,
+// and memory is allocated for tiles, not for the whole score matrix.
 #include <gtest/gtest.h>
 
 #include <cstring>

@@ -1,6 +1,7 @@
-// Machine code of random groups of simple steps, against the meanings of the steps one after the other: equal to the bit (a NaN is a NaN),
-// for every instruction set that this machine has, for lengths around those of vectors, at odd addresses, with results on top of what is
-// read, and with nothing written beside them. Where the system refuses executable memory, there is none, and no harm.
+// Generated machine code of random groups of element-wise steps, against the reference implementations of the steps run one after the
+// other: equal to the bit (any NaN equals any NaN), for every instruction set that this machine has, for lengths around multiples of the
+// vector length, at misaligned addresses, with results that overwrite their inputs, and with no write outside of the results. If the system
+// refuses executable memory, no code is generated and nothing fails.
 #include "executor/host/code/code.h"
 
 #include <gtest/gtest.h>
@@ -37,7 +38,7 @@ const char* const kSimple[] = {
     "bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_invert", "where",       "astype"};
 const char* const kOther[] = {"exp", "floor_divide", "remainder", "pow"};
 
-/// A request with what its inputs are and what all steps should give.
+/// A request with its inputs and the expected results of all steps.
 struct Group {
   KernelRequest request;
   std::vector<bool> repeats;
@@ -152,10 +153,10 @@ bool equal_bits(const std::byte* a, const std::byte* b, DType dtype) {
   });
 }
 
-constexpr std::size_t kGuard = 256;  ///< bytes around a value that nobody may touch
+constexpr std::size_t kGuard = 256;  ///< guard bytes around a value, which must not be touched
 constexpr std::byte kUntouched{0xA5};
 
-/// A value at an odd address.
+/// A value at a misaligned address.
 struct Place {
   std::vector<std::byte> memory;
   std::byte* data = nullptr;
@@ -185,7 +186,8 @@ bool read_after(const KernelRequest& request, std::size_t value, std::size_t ste
   return false;
 }
 
-/// Runs all of a group, piece by piece, and compares what the pieces write. `on_top`: where it can, over what is no longer read.
+/// Runs all of a group, piece by piece, and compares the written data. `on_top`: results overwrite inputs that are no longer read, where
+/// possible.
 void check(const Group& group, Instructions set, bool on_top, bool past_cache, unsigned seed, Tally& tally) {
   const KernelRequest& request = group.request;
   const std::size_t inputs = request.input_types.size();
@@ -258,7 +260,7 @@ TEST_P(CodeOf, EqualsTheStepsOneAfterTheOther) {
   EXPECT_GT(2 * tally.compiled, tally.alone) << "too few of the steps run as code for this to say much";
 }
 
-/// Steps whose values are all alive at the end: more than there are registers, of numbers and of masks.
+/// Steps whose values are all live at the end: more than there are registers, for numbers and for masks.
 TEST_P(CodeOf, KeepsMoreValuesThanThereAreRegisters) {
   for (const bool masks : {false, true}) {
     Group group;
@@ -301,7 +303,7 @@ INSTANTIATE_TEST_SUITE_P(Instructions, CodeOf, ::testing::Values(Instructions::a
                          [](const auto& test) { return test.param == Instructions::avx2 ? "Avx2" : "Avx512"; });
 
 #if defined(__linux__) && defined(__x86_64__)
-/// In a process of its own, which may no longer make memory executable.
+/// Runs in a separate process, which may no longer make memory executable.
 int make_without_permission() {
   Generator generator(1);
   const Group group = generator.next();

@@ -1,5 +1,5 @@
-// Convolutions and pools of the host: the same bits for every number of threads, and with element-wise steps behind them in one kernel
-// what these make of the convolution's results. kernels_test holds them to their meanings.
+// Convolutions and pools of the host: the same bits for every number of threads; with element-wise steps fused behind them, the same bits
+// as the steps applied to the convolution's results. kernels_test compares them with their reference implementations.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -45,8 +45,9 @@ OpSample convolution(Shape x, Shape weight, Attributes attributes) {
   return sample;
 }
 
-/// As networks have them, small enough for their meanings: of one element, which are products of what is there already, with columns at
-/// the end that fill no register; images that are taken together, some fewer at the end; and one channel a group.
+/// Layers as in networks, small enough for their reference implementations: kernels of one element, which are matrix products of existing
+/// data, with remaining columns that do not fill a register; images that are processed together, with a smaller last batch; and one channel
+/// per group.
 std::vector<OpSample> layers() {
   using Integers = std::vector<std::int64_t>;
   std::vector<OpSample> all;
@@ -69,10 +70,10 @@ std::vector<OpSample> layers() {
           convolution({2, 5, 9, width}, {5, 1, 5, 5}, {{"pads", Integers{2}}, {"strides", Integers{stride}}, {"group", std::int64_t{5}}}));
     }
   }
-  all.push_back(convolution({1, 600, 7, 7}, {33, 600, 1, 1}, {}));  // some of the inner axis at a time
+  all.push_back(convolution({1, 600, 7, 7}, {33, 600, 1, 1}, {}));  // blocked along the inner axis
   all.push_back(convolution({2, 90, 7, 7}, {33, 90, 3, 3}, {{"pads", Integers{1}}}));
-  // Columns that each thread packs for itself: with a rest of few and of many, of several images, and more of the inner axis than at a
-  // time.
+  // Columns that each thread packs for itself: with a small and a large remainder, for several images, and with an inner axis that needs
+  // several blocks.
   all.push_back(convolution({1, 24, 31, 33}, {105, 24, 3, 3}, {{"pads", Integers{1}}, {"dilations", Integers{2}}}));
   all.push_back(convolution({1, 36, 35, 35}, {24, 36, 1, 1}, {}));
   all.push_back(convolution({4, 7, 63, 17}, {20, 7, 5, 5}, {{"pads", Integers{2}}, {"strides", Integers{2}}}));
@@ -80,7 +81,8 @@ std::vector<OpSample> layers() {
   return all;
 }
 
-/// Calls large enough to be cut in every way, beside the samples: planes of several images, strips, groups that are pieces of their own.
+/// Calls that are large enough for every way of splitting, besides the samples: planes of several images, strips, groups that are separate
+/// pieces.
 std::vector<OpSample> calls() {
   using Integers = std::vector<std::int64_t>;
   std::vector<OpSample> all;
@@ -92,7 +94,7 @@ std::vector<OpSample> calls() {
     all.push_back(convolution(std::move(x), std::move(weight), std::move(attributes)));
   };
   add({1, 64, 56, 57}, {40, 64, 3, 3}, {{"pads", Integers{1}}});
-  add({1, 3, 331, 333}, {80, 3, 3, 3}, {});  // results of more than 32 MiB, whose lines begin anywhere
+  add({1, 3, 331, 333}, {80, 3, 3, 3}, {});  // results of more than 32 MiB, whose lines are misaligned
   add({5, 130, 7, 7}, {72, 130, 3, 3}, {{"pads", Integers{1}}});
   add({2, 64, 20, 20}, {128, 16, 3, 3}, {{"group", std::int64_t{4}}, {"strides", Integers{2}}});
   add({2, 512, 28, 28}, {512, 8, 3, 3}, {{"group", std::int64_t{64}}});
@@ -127,7 +129,7 @@ TEST(Convolution, LayersOfNetworksAreWhatTheyMean) {
   }
 }
 
-/// Another array is added to the convolution's results, and what is negative becomes zero; or the results are read twice.
+/// Another array is added to the convolution's results, and negative numbers become zero; or the results are read twice.
 TEST(Convolution, StepsBehindItAreDoneInTheSameKernel) {
   int fused = 0;
   for (const OpSample& sample : calls()) {
@@ -135,7 +137,7 @@ TEST(Convolution, StepsBehindItAreDoneInTheSameKernel) {
     const KernelRequest alone = request_for(sample);
     const TensorType type = alone.result_types[0];
     if (sample.op->name != "conv" || (type.dtype != DType::f32 && type.dtype != DType::f64)) continue;
-    if (sample.attributes.get<std::vector<std::int64_t>>("dilations").front() > 100) continue;  // its meaning runs
+    if (sample.attributes.get<std::vector<std::int64_t>>("dilations").front() > 100) continue;  // it has no kernel
     const std::size_t inputs = sample.inputs.size();
     std::vector<std::size_t> operands;
     for (std::size_t i = 0; i < inputs; ++i) operands.push_back(i);

@@ -1,5 +1,5 @@
-// Groups of element-wise steps as one kernel of the host, against the kernels of the steps run one after the other (which kernels_test
-// holds to their meanings); equal to the bit, for every number of threads, and when a result lies on top of an input.
+// Groups of element-wise steps as one host kernel, against the steps' own kernels run one after the other (which kernels_test compares with
+// the reference implementations): equal to the bit, for every number of threads, and when a result overwrites an input.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -16,7 +16,7 @@
 namespace cleave::testing {
 namespace {
 
-/// A request with what its operands are and what its results should be.
+/// A request with its operands and expected results.
 struct FusedGroup {
   KernelRequest request;
   std::vector<Array> inputs, expected;
@@ -48,7 +48,7 @@ class FusedGroupGenerator {
  private:
   std::size_t pick(std::size_t count) { return std::uniform_int_distribution<std::size_t>(0, count - 1)(random_); }
 
-  /// One of the full shape, or one that broadcasts to it.
+  /// Adds an input of the full shape, or one that broadcasts to it.
   void add_input(bool full) {
     Shape shape = shape_;
     if (!full) {
@@ -105,7 +105,7 @@ class FusedGroupGenerator {
   std::deque<Attributes> attributes_;
 };
 
-/// The results; `on_top`: the first input of a result's type is where the result goes, if nothing else goes there.
+/// The results; `on_top`: a result overwrites the first input of its type, unless another result does.
 std::vector<Array> run_fused(const FusedGroup& group, Workers& workers, bool on_top) {
   std::vector<Array> inputs = group.inputs, results;
   std::vector<TensorView> in, out;
@@ -135,7 +135,7 @@ std::vector<Array> run_fused(const FusedGroup& group, Workers& workers, bool on_
   return results;
 }
 
-/// The same, piece by piece; how many ranges of pieces.
+/// Does the same check piece by piece; returns the number of ranges of pieces.
 int check_fused_pieces(const FusedGroup& group, Workers& workers, bool on_top, unsigned seed) {
   const std::vector<TensorType>&in = group.request.input_types, &out = group.request.result_types;
   std::vector<int> places(out.size(), -1);
@@ -171,7 +171,8 @@ TEST(Fused, GroupsEqualTheirStepsOneAfterTheOther) {
   EXPECT_GT(ranges, draws(200));
 }
 
-/// Results so large that they are written past the caches: by code, by loops, and where later steps and an input's readers need them.
+/// Results so large that they are written with non-temporal stores: by generated code, by loops, and where later steps or an input's
+/// readers need them.
 TEST(Fused, ResultsLargerThanTheCachesEqualTheirStepsToo) {
   const TensorType type{DType::f32, {(9 << 20) + 5}};
   Array x(type), factor(TensorType{DType::f32, {}});

@@ -1,5 +1,5 @@
-// Runs a kernel of the host piece by piece: of each input there is only what the kernel says that it reads by then, and of each result
-// what it says that is there must be.
+// Runs a host kernel piece by piece. Before each piece, only those input elements are available that the kernel claims to read by then;
+// after it, those result elements must be final that the kernel claims.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -15,7 +15,8 @@
 
 namespace cleave::testing {
 
-/// So many ranges of pieces, drawn from the seed. `on_top`: by result, in which input's place it goes, or -1.
+/// Runs the kernel in ranges of pieces drawn from the seed; returns their number. `on_top`: for each result, the input whose memory it
+/// overwrites, or -1.
 inline int expect_equal_in_pieces(HostKernel& kernel, const KernelRequest& request, const std::vector<Array>& inputs,
                                   const std::vector<Array>& expected, const std::vector<int>& on_top, Workers& workers, unsigned seed) {
   std::mt19937 random(seed);

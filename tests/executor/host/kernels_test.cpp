@@ -1,4 +1,5 @@
-// Every kernel of the host's table, and of the simulated accelerator, against the op's meaning on the one table of op samples.
+// Every kernel in the tables of the host and of the simulated accelerator, against the op's reference implementation, on the one table of
+// op samples.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -24,7 +25,7 @@ std::vector<Array> results_for(const OpSample& sample) {
   return results;
 }
 
-/// The kernel on memory of its own, filled with what must not shine through.
+/// Runs the kernel on separate memory, filled with values that must not appear in the results.
 Status run_sample(const OpSample& sample, std::vector<Array>& results) {
   std::vector<TensorView> inputs, outputs;
   std::vector<Array> copies = sample.inputs;
@@ -43,7 +44,7 @@ bool safe_to_repeat(const OpSample& sample) {
   return sample.op->purity_for(sample.attributes) == Purity::pure;
 }
 
-/// How many results of the sample were compared with those of the op's meaning.
+/// Compares the sample's results with those of the op's reference implementation. Returns their number.
 int compare_with_meaning(const OpSample& sample) {
   std::vector<Array> computed = results_for(sample), expected = results_for(sample);
   const OpContext context{[](std::string_view) {}};
@@ -171,7 +172,7 @@ TEST(Compare, FindsTheFirstDifference) {
   EXPECT_TRUE(difference(Array::scalar(nan), Array::scalar(1.0F)));
   EXPECT_TRUE(difference(Array::scalar(inf), Array::scalar(1e30F)));
   EXPECT_TRUE(difference(Array::scalar(inf), Array::scalar(-inf)));
-  // A sum of ten thousand may be off by more than a single number.
+  // A sum of ten thousand numbers may have a larger error than a single number.
   EXPECT_TRUE(difference(Array::scalar(0.00005F), Array::scalar(0.0F)));
   EXPECT_FALSE(difference(Array::scalar(0.00005F), Array::scalar(0.0F), 10000));
 }

@@ -1,6 +1,6 @@
-// Every loop of executor/host/simd for every instruction set that this machine has, not only the best: element-wise loops against the op's
-// meaning at each length up to some vectors, with steps 0, 1 and 2, at odd places and in place; reductions against those of the slow way.
-// And kernels that split work among threads: equal to the bit for every number of them.
+// Every loop of executor/host/simd for every instruction set that this machine has, not only the best one: element-wise loops against the
+// op's reference implementation at each length up to a few vectors, with strides 0, 1 and 2, misaligned and in place; reductions against a
+// scalar computation. Also kernels that split work among threads: equal to the bit for every number of threads.
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -45,7 +45,7 @@ struct Steps {
   std::int64_t step[3];
 };
 
-/// Elements of `from` as a loop reads them.
+/// The elements of `from` in the order in which a loop reads them.
 Array read(const Array& from, std::int64_t offset, std::int64_t step, std::int64_t count) {
   Array array({from.dtype(), {count}});
   const auto size = static_cast<std::size_t>(size_of(from.dtype()));
@@ -98,7 +98,7 @@ TEST(Levels, LoopsThatWritePastTheCachesWriteTheSame) {
         const Array in = random_array({type, {kRoom}}, random);
         const auto size = static_cast<std::int64_t>(size_of(type));
         for (std::int64_t count = 0; count < kRoom - 20; count += 13) {
-          for (const std::int64_t offset : {0, 1, 16}) {  // the first and the last lie at multiples of a vector
+          for (const std::int64_t offset : {0, 1, 16}) {  // the first and the last are multiples of a vector
             Array expected({type, {kRoom}}), got({type, {kRoom}});
             const std::byte* const operands[] = {in.bytes(), in.bytes(), in.bytes()};
             const std::int64_t steps[] = {1, 1, 1};
@@ -156,7 +156,7 @@ void expect_conversions_to_the_bit(Level level, DType dtype) {
     half.bits = halves[i];
     ASSERT_EQ(std::bit_cast<std::uint32_t>(singles[i]), std::bit_cast<std::uint32_t>(static_cast<float>(half))) << "bits " << i;
   }
-  // All leading bits of f32, with what follows them below, at and above the middle between two numbers, and just beside it.
+  // All leading bits of f32, with trailing bits below, at and above the midpoint between two numbers, and next to it.
   for (const std::uint32_t rest : {0x0U, 0x1U, 0x7FFFU, 0x8000U, 0x8001U, 0xFFFFU, 0xFFFU, 0x1000U, 0x1001U, 0x2FFFU, 0x3000U, 0x3001U}) {
     for (std::size_t i = 0; i < singles.size(); ++i) singles[i] = std::bit_cast<float>(static_cast<std::uint32_t>(i) << 16 | rest);
     run(converting_loop(level, DType::f32, dtype), singles.data(), back.data(), singles.size());
@@ -172,7 +172,7 @@ TEST(Levels, HalvesAreConvertedToTheBit) {
   }
 }
 
-/// Operands of all bits: what is a number is one to the bit, what is not stays so.
+/// Operands with every bit pattern: numbers are equal to the bit, NaN stays NaN.
 TEST(Levels, ArithmeticOfHalvesIsTheMeaningToTheBit) {
   std::mt19937_64 random(8);
   constexpr std::int64_t kCount = 20000;
@@ -227,7 +227,8 @@ TEST(Levels, BytesAreDividedExactly) {
   }
 }
 
-/// Each number by each, and random ones of all sizes: the bits of the meaning, to the sign of zeros.
+/// Each pair of special numbers, and random numbers of all magnitudes: the bits of the reference implementation, including the sign of
+/// zeros.
 template <class T>
 void expect_divisions_to_the_bit(std::mt19937_64& random) {
   constexpr DType dtype = DTypeOf<T>::value;
@@ -255,7 +256,7 @@ void expect_divisions_to_the_bit(std::mt19937_64& random) {
     b.push_back(y);
   };
   for (const T x : values) {
-    for (const T y : values) {  // in a vector of its own among harmless ones, so that it is the vectors' work where it can be
+    for (const T y : values) {  // in a separate vector among ordinary numbers, so that the vectorized path computes it where it can
       add(x, y);
       for (int k = 0; k < 15; ++k) add(T(9), T(2));
     }
@@ -446,7 +447,8 @@ TEST(Threads, ResultsAreEqualToTheBitForEveryNumber) {
   }
 }
 
-/// What stands around Fourier transforms: numbers go where they belong, and back, and sums are those of portable loops to the bit.
+/// The data movement around Fourier transforms: elements are moved to the right positions and back, and sums equal those of portable loops
+/// to the bit.
 template <class T>
 void check_lines(Instructions set, std::int64_t lines, std::int64_t numbers, std::mt19937_64& random) {
   const LineLoops<T>&loops = line_loops<T>(set), &portable = line_loops<T>(Instructions::portable);

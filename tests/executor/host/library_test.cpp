@@ -86,7 +86,7 @@ TEST_F(Library, ErrorsCarryTheFunctionsText) {
   EXPECT_EQ(chatty.error().message, std::string(511, 'x'));
 }
 
-/// The bytes of a result after the op took it over.
+/// The bytes of a result after the op has taken it over.
 std::vector<int> bytes_of(const HostFunction& function) {
   const auto results = call_op(*find_op("host_call"), {Array::of<float>({2, 3}, {1, 2, 3, 4, 5, 6})},
                                {{"function", std::make_shared<const HostFunction>(function)}});

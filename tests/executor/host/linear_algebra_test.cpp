@@ -1,5 +1,5 @@
-// Linear algebra by LAPACK beyond the samples of ops: errors are the meaning's, with their place in the batch; results do not depend on the
-// number of threads; factors multiply to what was taken apart.
+// Linear algebra by LAPACK beyond the samples of ops: errors are the reference implementation's and name the matrix of the batch, results
+// do not depend on the number of threads, and the product of the factors is the factored matrix.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -17,7 +17,7 @@
 namespace cleave::testing {
 namespace {
 
-/// The kernel's results, or what it has against the call.
+/// The kernel's results, or its error.
 Result<std::vector<Array>> run_by_name(std::string_view name, const std::vector<Array>& inputs, int threads = 1,
                                        Attributes attributes = {}) {
   const OpDef& op = *find_op(name);
@@ -34,7 +34,7 @@ Result<std::vector<Array>> run_by_name(std::string_view name, const std::vector<
   return results;
 }
 
-/// What both the kernel and the meaning say of a wrong call.
+/// The error of a wrong call, which must be the same from the kernel and from the reference implementation.
 std::string problem(std::string_view name, const std::vector<Array>& inputs) {
   const auto kernel = run_by_name(name, inputs);
   const auto meaning = call_op(*find_op(name), inputs);
@@ -95,7 +95,7 @@ TEST(LinearAlgebra, ResultsDoNotDependOnTheNumberOfThreads) {
     const std::vector<Array> inputs = std::string_view(op) == "solve" ? std::vector<Array>{x, b} : std::vector<Array>{x};
     const auto one = run_by_name(op, inputs, 1);
     ASSERT_TRUE(one) << op;
-    for (int i = 0; i < 50; ++i) {  // threads must meet in the library
+    for (int i = 0; i < 50; ++i) {  // enough for threads to be in the library at the same time
       const auto four = run_by_name(op, inputs, 4);
       ASSERT_TRUE(four) << op;
       ASSERT_TRUE(*one == *four) << op;
@@ -124,7 +124,7 @@ TEST(LinearAlgebra, WithoutALibraryTheErrorSaysWhatToInstall) {
   EXPECT_THAT(opened.error().message, ::testing::HasSubstr("install the package libopenblas0-pthread or liblapack3"));
 }
 
-/// The largest |a b - c|, of matrices.
+/// The largest element of |a b - c|, for matrices.
 double off(const Array& a, const Array& b, const Array& c) {
   const std::int64_t n = a.shape()[0], k = a.shape()[1], m = b.shape()[1];
   double worst = 0;

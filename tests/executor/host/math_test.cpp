@@ -1,7 +1,7 @@
-// The vectorised functions of math, for every instruction set that this machine has: how far from the exact results they are, in units in
-// the last place of the result (ulp), against the C library in a wider type; and special values, which are the meaning's. The functions
-// and their bounds are in tools/bench/ulp.cpp, whose sweep takes all 2^32 numbers of f32 where this takes some; docs/guide/running.md has
-// them.
+// The vectorized math functions, for every instruction set that this machine has: their error in units in the last place of the result
+// (ulp) against the C library in a wider type, and special values, which equal the reference implementation's. The functions and their
+// bounds are in tools/bench/ulp.cpp, which sweeps all 2^32 numbers of f32 while this test samples them; docs/guide/running.md documents the
+// bounds.
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -35,7 +35,7 @@ constexpr std::uint64_t kStride = 6101;
 
 class Math : public ::testing::TestWithParam<MathFunction> {};
 
-/// Around where functions change the way they compute, on both sides of zero.
+/// Adds numbers around the points where a function changes its method, on both sides of zero.
 void take_around(bench::UlpSweep& sweep, float point, std::int64_t reach) {
   for (std::int64_t near = -reach; near <= reach; ++near) {
     const auto bits = static_cast<std::uint32_t>(std::bit_cast<std::uint32_t>(point) + near);
@@ -152,7 +152,8 @@ TEST_P(Math, SpecialValuesAreThoseOfTheMeaning) {
 INSTANTIATE_TEST_SUITE_P(Host, Math, ::testing::ValuesIn(bench::math_functions()),
                          [](const auto& test) { return std::string(test.param.op); });
 
-/// Pairs of special numbers, each in a vector of its own among harmless ones, so that it meets the vectors' work where it can; then random.
+/// Pairs of special numbers, each in its own vector among ordinary ones, so that the vectorized path computes it where it can; then random
+/// pairs.
 template <class T>
 struct Pairs {
   std::vector<T> a, b;
@@ -271,7 +272,7 @@ TEST(MathOfTwo, HypotStaysWithinItsBound) {
       "hypot", angles<double>(300000), [](long double a, long double b) { return std::hypot(a, b); }, 1.3);
 }
 
-/// Pairs whose result does not lie near zero: there it has lost digits that the operands never had.
+/// Pairs whose result is not close to zero, since a result near zero has lost digits that the operands never had.
 template <class T>
 Pairs<T> logarithms(int count) {
   Pairs<T> pairs;

@@ -1,5 +1,5 @@
-// Matrix products of the host against the op's meaning: every way in which operands lie, every shape that is cut or packed in another way,
-// and the same bits for every number of threads.
+// Matrix products of the host against the op's reference implementation: every layout of the operands, every shape that is blocked or
+// packed differently, and the same bits for every number of threads.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -18,7 +18,7 @@
 #include "tests/support/namespaces.h"
 
 #if defined(__GNUC__) && !defined(__clang__)
-// What follows replaces new and delete together; with sanitizers GCC sees one of the two only.
+// The code below replaces new and delete together; with sanitizers, GCC sees only one of the two.
 #pragma GCC diagnostic ignored "-Wmismatched-new-delete"
 #endif
 
@@ -118,7 +118,7 @@ Array meant(const char* name, const std::vector<Array>& inputs) {
   return results[0];
 }
 
-/// A product of operands that lie transposed or not, with a bias or relu behind it, as a request with these steps.
+/// A product of operands that are transposed or not, with an optional bias or relu behind it, as a request with these steps.
 struct Product {
   Array a, b;
   bool transpose_a = false, transpose_b = false, bias = false, relu = false;
@@ -210,7 +210,7 @@ TEST(HostMatmul, EveryShapeLyingEitherWay) {
   }
 }
 
-/// Of numbers whose sums are rounded, so that another order would show.
+/// Numbers whose sums are rounded, so that another order of addition would be visible.
 TEST(HostMatmul, TheSameBitsForEveryNumberOfThreads) {
   const std::int64_t shapes[][3] = {{128, 128, 128}, {64, 256, 784}, {300, 272, 600}, {1, 700, 900}, {16, 16, 20000}, {1, 60, 30000}};
   for (const auto& [m, n, k] : shapes) {
@@ -285,7 +285,7 @@ Array run_kept(HostKernel& kernel, const KernelRequest& request, Array& a, Array
   return result;
 }
 
-/// Nothing changes where it is promised that nothing does; a test may, and sees what is kept.
+/// Kept operands are promised not to change. The test changes them anyway, to see whether the packed copy is used.
 TEST(HostMatmul, WhatIsKeptIsPackedOnceForEachPlace) {
   const std::int64_t shapes[][3] = {{8, 1056, 200}, {2, 90, 700}, {130, 600, 530}, {256, 2200, 40}};
   for (const DType dtype : {DType::f32, DType::f64}) {
@@ -303,7 +303,7 @@ TEST(HostMatmul, WhatIsKeptIsPackedOnceForEachPlace) {
       std::memset(b.mutable_bytes(), 0, static_cast<std::size_t>(b.type().bytes()));
       EXPECT_EQ(difference(run_kept(*kernel, request, a, b, kept), first, 1).value_or(""), "") << "packed again";
       EXPECT_EQ(difference(run_kept(*kernel, request, a, b, none), product.meaning(), 1).value_or(""), "");
-      const Array before = b;  // lies where it lay; what is written lies elsewhere
+      const Array before = b;  // keeps the old memory; writing to `b` moves it elsewhere
       std::memcpy(b.mutable_bytes(), numbers(b.type().shape, dtype, 5).bytes(), static_cast<std::size_t>(b.type().bytes()));
       EXPECT_EQ(difference(run_kept(*kernel, request, a, b, kept), product.meaning(), 1).value_or(""), "") << "of another place";
     }

@@ -1,4 +1,4 @@
-// Meanings on a call's memory: written where the result is to be, unless that would show.
+// Reference implementations on a call's memory: the result is written directly into its buffer, unless that would change the result.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -19,7 +19,7 @@ namespace {
 
 const TensorType kVector{DType::f32, {4}};
 
-/// A call of a host function that sees what it is given for its result.
+/// Calls a host function, which receives the memory of its result.
 Status call_function(bool fills_in_place, std::byte* to, const std::function<void(Array&)>& function) {
   auto made = std::make_shared<HostFunction>();
   made->name = "f";
@@ -81,7 +81,7 @@ TEST(Meaning, AResultOnTopOfItsOperandIsAsAnywhere) {
   EXPECT_EQ(place, (std::vector<float>{-1, -2, -3, -4}));
 }
 
-/// Which callables see an Array of their results that they could keep.
+/// Which callables receive an Array of their results, which they could keep.
 TEST(Meaning, FunctionsOfSpansFillInPlaceAndOthersDoNot) {
   const auto in_place = [](auto f) { return detail::host_callable(f).fills_in_place; };
   EXPECT_TRUE(in_place([](std::span<const float>, std::span<float>) {}));
@@ -92,7 +92,7 @@ TEST(Meaning, FunctionsOfSpansFillInPlaceAndOthersDoNot) {
   EXPECT_FALSE(in_place([](std::span<const Array>, std::span<Array>) {}));
 }
 
-/// The place of one result goes on to another: what a function keeps of earlier calls stays what it was.
+/// The buffer of one result is reused for another: arrays that a function keeps from earlier calls do not change.
 TEST(Meaning, ResultsThatAFunctionKeepsOutliveTheirPlaceInAProgram) {
   std::vector<Array> kept;
   const auto keep = [&](const Array& x, Array& y) {

@@ -1,5 +1,6 @@
-// The host's kernels that sort, choose, move and draw elements, against the ops' meanings, equal to the bit: every element type, ties, NaN
-// with bits of their own, both zeros and infinities, many lengths, one thread and three, and a kernel that is run again.
+// The host's kernels that sort, select, move and draw elements, against the ops' reference implementations, equal to the bit: every element
+// type, ties, NaN with different payloads, both zeros and infinities, many lengths, one thread and three, and a second run of the same
+// kernel.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -21,7 +22,7 @@ std::uint64_t mix(std::uint64_t z) {
   return z ^ (z >> 29);
 }
 
-/// `variety` 0: any bits; else as many different numbers, and special ones among those of floating types.
+/// `variety` 0: arbitrary bits; else the number of distinct numbers, with special ones among those of floating types.
 Array elements_of(DType dtype, Shape shape, std::uint64_t variety, std::uint64_t seed) {
   Array array(TensorType{dtype, std::move(shape)});
   dispatch(dtype, [&](auto zero) {
@@ -57,7 +58,7 @@ Array indices_of(DType dtype, Shape shape, std::int64_t extent, std::uint64_t se
   return array;
 }
 
-/// The kernel as it is prepared, run twice with each number of threads, and the one from the table. How many results were compared.
+/// Runs the prepared kernel twice with each number of threads, and the kernel from the table. Returns the number of compared results.
 int expect_as_meant(const char* name, std::vector<Array> inputs, Attributes attributes) {
   const OpDef& op = *find_op(name);
   if (normalize_call(op, inputs.size(), attributes)) return 0;
@@ -100,7 +101,7 @@ int expect_as_meant(const char* name, std::vector<Array> inputs, Attributes attr
   return static_cast<int>(expected.size());
 }
 
-/// Every length where something begins or ends, and some that are split among threads.
+/// Every length at which a block or vector begins or ends, and some that are split among threads.
 std::vector<std::int64_t> lengths() {
   std::vector<std::int64_t> all;
   for (std::int64_t n = 0; n <= 66; ++n) all.push_back(n);

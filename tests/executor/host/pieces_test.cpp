@@ -1,5 +1,5 @@
-// Single operations whose calls are cut into pieces: the kernels that are made for that against those that are not, to the bit, and how far
-// each piece reads and writes.
+// Single operations whose calls are split into pieces: the kernels made for pieces against the ordinary ones, to the bit, and the ranges
+// that each piece reads and writes.
 #include <gtest/gtest.h>
 
 #include "executor/device/kernel.h"
@@ -20,7 +20,7 @@ Array drawn(const TensorType& type, unsigned seed) {
   return array;
 }
 
-/// Runs it both ways; how many ranges of pieces there were. None: its calls are not cut.
+/// Runs the call both ways; returns the number of ranges of pieces, or 0 if its calls are not split.
 int check_op_pieces(const char* name, const std::vector<TensorType>& operands, Attributes attributes = {}) {
   SCOPED_TRACE(std::string(name) + " of " + to_string(operands[0]));
   const OpDef& op = *find_op(name);

@@ -1,6 +1,6 @@
-// Groups of element-wise steps, reductions of rows and movement as one kernel of the host, against the kernels of the steps run one after
-// the other (which kernels_test holds to their meanings): equal to the bit, for every number of threads and every length of a row. And
-// every part of a group is one too, on which the planner counts.
+// Groups of element-wise steps, row reductions and data movement as one host kernel, against the steps' own kernels run one after the other
+// (which kernels_test compares with the reference implementations): equal to the bit, for every number of threads and every row length.
+// Also, every part of a group is a valid group, which the planner relies on.
 #include "executor/host/row_group.h"
 
 #include <gtest/gtest.h>
@@ -18,13 +18,13 @@
 namespace cleave::testing {
 namespace {
 
-/// A request with what its operands are and what its steps should give.
+/// A request with its operands and the expected results of its steps.
 struct RowGroup {
   KernelRequest request;
   std::vector<Array> inputs, made;
 };
 
-/// Whether a step moves the elements of an operand from outside, by way of other such steps or not.
+/// Whether a step moves elements of an outside operand, directly or through other such steps.
 bool moves_input(const KernelRequest& request, std::size_t s) {
   const FusedStep& step = request.steps[s];
   if (step.op->cost_class != CostClass::movement) return false;
@@ -35,7 +35,7 @@ class RowGroupGenerator {
  public:
   explicit RowGroupGenerator(unsigned seed) : random_(seed) {}
 
-  /// As many steps as there is a kernel for, of those that are drawn.
+  /// Draws steps, and adds as many of them as one kernel supports.
   RowGroup next(const Shape& shape, std::size_t row_axes) {
     group_ = {};
     values_.clear();
@@ -57,7 +57,7 @@ class RowGroupGenerator {
  private:
   std::size_t pick(std::size_t count) { return std::uniform_int_distribution<std::size_t>(0, count - 1)(random_); }
 
-  /// One of the full shape, or one that broadcasts to it.
+  /// Adds an input of the full shape, or one that broadcasts to it.
   void add_input(bool full) {
     Shape shape = shape_;
     if (!full) {
@@ -79,7 +79,7 @@ class RowGroupGenerator {
     values_.push_back(std::move(array));
   }
 
-  /// Runs it alone, and it is the next step.
+  /// Runs the step alone, and appends it to the group.
   void append(FusedStep step, std::vector<Array> operands) {
     Array made(step.type);
     std::vector<TensorView> views;
@@ -93,7 +93,7 @@ class RowGroupGenerator {
     values_.push_back(std::move(made));
   }
 
-  /// A step on an input of its own, from which it makes one of the full shape or one that broadcasts to it. All inputs come first.
+  /// Adds a step that moves a separate input to the full shape or to one that broadcasts to it. All inputs come first.
   void add_moved() {
     Shape to = shape_, from;
     if (pick(3) == 0)
@@ -201,7 +201,8 @@ class RowGroupGenerator {
   std::deque<Attributes> attributes_;
 };
 
-/// By result, in which input's place it may go: one over the whole shape where the first input of its type is, if nothing else goes there.
+/// For each result, the input whose memory it may overwrite: a result of the whole shape overwrites the first input of its type, unless
+/// another result does.
 std::vector<int> places_on_top(const KernelRequest& request) {
   std::int64_t most = 0;
   for (const FusedStep& step : request.steps) most = std::max(most, step.type.elements());
@@ -247,7 +248,7 @@ std::vector<Array> run_row_group(const RowGroup& group, Workers& workers, bool o
   return results;
 }
 
-/// The same, piece by piece; how many ranges of pieces.
+/// Does the same check piece by piece; returns the number of ranges of pieces.
 int check_row_pieces(const RowGroup& group, bool on_top, unsigned seed) {
   std::vector<int> places = places_on_top(group.request);
   if (!on_top) std::fill(places.begin(), places.end(), -1);
@@ -257,7 +258,7 @@ int check_row_pieces(const RowGroup& group, bool on_top, unsigned seed) {
   return expect_equal_in_pieces(*kernel, group.request, group.inputs, expected, places, *Workers::of(3), seed);
 }
 
-/// Steps `first` to `last` alone, of which all results are written but for those that only move inputs.
+/// Steps `first` to `last` alone, with all their results written except those of steps that only move inputs.
 RowGroup part_of(const RowGroup& group, std::size_t first, std::size_t last) {
   const std::size_t inputs = group.inputs.size();
   RowGroup part;
@@ -309,7 +310,7 @@ std::string to_text(const KernelRequest& request) {
   return text;
 }
 
-/// What was met.
+/// Counts of the cases that occurred.
 struct Met {
   int groups = 0, reductions = 0, moves = 0, ranges = 0;
 };
@@ -320,7 +321,7 @@ void check_row_group(unsigned seed, const Shape& shape, std::size_t row_axes, Me
   const RowGroup drawn = generator.next(shape, row_axes);
   const std::size_t steps = drawn.request.steps.size();
   if (steps < 2 || moves_input(drawn.request, steps - 1)) return;
-  RowGroup group = part_of(drawn, 0, steps - 1);  // without inputs that nobody reads
+  RowGroup group = part_of(drawn, 0, steps - 1);  // without unused inputs
   group.request.written = drawn.request.written;
   group.request.result_types = drawn.request.result_types;
   ASSERT_TRUE(host_fuses(group.request)) << to_text(group.request);
@@ -336,7 +337,7 @@ void check_row_group(unsigned seed, const Shape& shape, std::size_t row_axes, Me
   for (const bool on_top : {false, true}) met.ranges += check_row_pieces(group, on_top, seed) - 1;
   for (std::size_t first = 0; first + 1 < steps; ++first) {
     for (std::size_t last = first + 1; last < steps; ++last) {
-      if (moves_input(group.request, last)) continue;  // it waits for a reader
+      if (moves_input(group.request, last)) continue;  // it is deferred to a reader
       const RowGroup part = part_of(group, first, last);
       ASSERT_TRUE(host_fuses(part.request)) << "steps " << first << " to " << last << " of " << to_text(group.request);
       if ((first + last + seed) % 5 == 0) expect_equal(run_row_group(part, Workers::none(), seed % 2 == 0), part, "a part");

@@ -1,5 +1,5 @@
-// Work that nobody wants any more ends: every kernel of the host and every meaning looks at the stop sign of its thread at least every 20
-// ms, so that cancelling, deadlines and time limits mean the same for every operation. A slow call of each op stands in slow_calls().
+// Cancelled work ends: every host kernel and every reference implementation polls the stop flag of its thread at least every 20 ms, so that
+// cancellation, deadlines and time limits work alike for every operation. slow_calls() has a slow call of each op.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -21,22 +21,22 @@ namespace {
 
 using test::TemporaryFolder;
 
-constexpr double kPromised = 0.02;  ///< seconds from one look to the next
-/// By how much a machine that others use too may stretch it: the user is promised an end within a tenth of a second.
+constexpr double kPromised = 0.02;  ///< seconds between two polls
+/// The factor by which a shared machine may exceed it: the user is promised an end within a tenth of a second.
 constexpr double kSlack = 5;
 
-/// The calling thread's: other work on the machine does not count.
+/// The processor time of the calling thread, which excludes other work on the machine.
 double processor_seconds() {
   timespec now{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
   return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
-/// Measures how long the work goes without a look, and stops it after `seconds`.
+/// Measures the longest time between polls, and stops the work after `seconds`.
 class Measured final : public StopSign {
  public:
   explicit Measured(double seconds) : seconds_(seconds) {}
-  /// From now on the work is measured.
+  /// Starts the measurement.
   void begin() const {
     last_ = processor_seconds();
     end_ = last_ + seconds_;
@@ -64,7 +64,7 @@ class Measured final : public StopSign {
 
 constexpr std::int64_t kMany = 1 << 24;
 
-/// Memory that all calls share: borrowed under other types.
+/// Memory that all calls share, borrowed under different types.
 class Operands {
  public:
   Operands() : floats_(TensorType{f32, {2 * kMany}}), indices_(TensorType{i32, {kMany}}) {
@@ -79,7 +79,7 @@ class Operands {
     }
   }
   [[nodiscard]] Array floats(Shape shape) const { return Array::borrow({f32, std::move(shape)}, floats_.bytes()); }
-  /// From 0 to 2^24 - 1.
+  /// Indices from 0 to 2^24 - 1.
   [[nodiscard]] Array indices(Shape shape) const { return Array::borrow({i32, std::move(shape)}, indices_.bytes()); }
   [[nodiscard]] Array of(DType dtype, Shape shape) const {
     return Array::borrow({dtype, std::move(shape)}, dtype == boolean ? zeros_.bytes() : floats_.bytes());
@@ -94,7 +94,7 @@ Array below(const Array& indices, std::int32_t extent) {
   for (std::int64_t i = 0; i < indices.size(); ++i) result.mutable_data<std::int32_t>()[i] = indices.data<std::int32_t>()[i] % extent;
   return result;
 }
-/// Symmetric and positive definite.
+/// A symmetric and positive definite matrix.
 Array matrix(std::int64_t n) {
   Array a(TensorType{f32, {n, n}});
   for (std::int64_t i = 0; i < n; ++i)
@@ -103,7 +103,7 @@ Array matrix(std::int64_t n) {
   return a;
 }
 
-/// Ops whose calls cannot be made long, and why.
+/// Ops whose calls cannot be made long, with the reason.
 const std::map<std::string, std::string> kNotSlow = {
     {"print", "what is printed of an array is shortened"},
     {"host_call", "what a host function does is its own; it has a deadline instead"},
@@ -136,7 +136,7 @@ Samples slow_calls(const Operands& of, const std::string& file) {
   s.add("matmul", {f({1, 4000}), f({4000, 8000})});
   s.add("conv", {f({1, 8, 1024, 1024}), f({8, 8, 7, 7})});
   s.add("conv", {f({1, 64, 256, 256}), f({64, 64, 3, 3})}, {{"pads", Integers{1}}});
-  s.add("conv", {f({1, 1, 1024, 1024}), f({2, 1, 3, 3})}, {{"pads", Integers{1}}});  // one channel is done in one go
+  s.add("conv", {f({1, 1, 1024, 1024}), f({2, 1, 3, 3})}, {{"pads", Integers{1}}});  // one channel is processed without a poll in between
   for (const char* pool : {"max_pool", "avg_pool"}) {
     s.add(pool, {f({1, 1, 4096, 4096})}, {{"kernel_shape", Integers{7, 7}}});
     s.add(pool, {f({1, 1, half})}, {{"kernel_shape", Integers{101}}});
@@ -214,7 +214,7 @@ Samples slow_calls(const Operands& of, const std::string& file) {
   s.add("nonzero", {f({n})});
   s.add("non_max_suppression", {s.numbers(f32, {1, 20000, 4}, {0, 9}), s.numbers(f32, {1, 1, 20000}, {0, 1})},
         {{"max_output_boxes_per_class", std::int64_t{20000}}, {"iou_threshold", 1.0}});
-  // Nothing but the image needs sampling; and an image may be sampled often.
+  // Only the image needs to be sampled, and an image may be sampled often.
   s.add("roi_align", {f({1, 4, 64, 64}), Array::of<float>({1, 4}, {-1e9F, -1e9F, 1e9F, 1e9F}), Array::of<std::int32_t>({1}, {0})},
         {{"output_height", std::int64_t{512}}, {"output_width", std::int64_t{512}}});
   s.add("roi_align", {f({1, 4, 64, 64}), Array::of<float>({1, 4}, {0, 0, 60, 60}), Array::of<std::int32_t>({1}, {0})},
@@ -226,7 +226,7 @@ Samples slow_calls(const Operands& of, const std::string& file) {
   for (const char* op : {"fft", "ifft"}) s.add(op, {f({n / 8, 2})});
   s.add("fft", {f({1000003, 2})});
   s.add("fft", {f({n / 64, 16, 2})}, {{"axis", std::int64_t{0}}});
-  s.add("rfft", {f({n / 8})});  // halves are split, and joined, in one go
+  s.add("rfft", {f({n / 8})});  // halves are split and joined without a poll in between
   s.add("rfft", {f({1000003})});
   s.add("irfft", {f({n / 16 + 1, 2})});
   s.add("irfft", {f({1000003, 2})}, {{"n", std::int64_t{2000005}}});
@@ -241,7 +241,7 @@ std::vector<Array> results_of(const OpSample& call) {
   return results;
 }
 
-/// What the call's kernel says under `sign`.
+/// The status of the call's kernel under the stop flag `sign`.
 Status run_measured(const OpSample& call, const Measured& sign) {
   const OpContext context{[](std::string_view) {}};
   const KernelRequest request = request_for(call);
@@ -263,7 +263,7 @@ Status run_meaning_of(const OpSample& call, const Measured& sign) {
   return detail::guard_user("the meaning", [&] { return call.op->meaning({call.attributes, call.inputs, results, context}); });
 }
 
-/// The call, given `seconds`, never goes for long without a look. A busy machine may have disturbed it: tried again.
+/// Checks that the call, given `seconds`, polls often enough. A busy machine may have disturbed it, so it is tried again.
 template <class Call>
 void expect_looks(const Call& call, double seconds, const std::string& what) {
   double longest = 0;
@@ -311,7 +311,7 @@ TEST_F(Stop, EveryOpHasASlowCallOrAReason) {
 
 TEST_F(Stop, EveryKernelLooks) {
   for (const OpSample& call : *calls) {
-    const double seconds = call.op->elementwise() ? 0.03 : 10;  // the others whole: each of their phases
+    const double seconds = call.op->elementwise() ? 0.03 : 10;  // the others run whole, to reach each of their phases
     expect_looks([&](const Measured& sign) { return run_measured(call, sign); }, seconds, "the kernel of " + describe(call));
   }
 }

@@ -1,6 +1,6 @@
-// Every kernel of the host's table, on every element type and every length from 0 to 257, at odd places in memory, along contiguous and
-// strided axes: against the op's meaning, and the meaning against a naive twin where a compiler could get both wrong in the same way.
-// Built by both compilers in release mode (tools/test): what is looked for are loops that one of them vectorises wrongly.
+// Every kernel of the host's table, on every element type and every length from 0 to 257, misaligned, along contiguous and strided axes:
+// against the op's reference implementation, which itself is compared with a naive twin where a compiler could get both wrong in the same
+// way. Both compilers build it in release mode (tools/test): it searches for loops that one of them vectorizes wrongly.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -118,7 +118,7 @@ class Calls {
   }
 
   void add_chosen() {
-    // Indices are drawn like other operands: only u8 stays inside of a table of 256 rows.
+    // Indices are drawn like other operands: only u8 stays within a table of 256 rows.
     if (dtype_ == DType::u8) add({{256}, {n_}});
     if (dtype_ == DType::u8) add({{2, 256, 3}, {n_}}, {{"axis", std::int64_t{1}}});
     add({{n_}}, {{"depth", std::int64_t{9}}});
@@ -164,7 +164,7 @@ std::vector<std::byte> data_for(const TensorType& type, std::uint64_t seed) {
   return bytes;
 }
 
-/// Memory for a tensor, `offset` elements behind an aligned place, with guards around it.
+/// Memory for a tensor, `offset` elements behind an aligned address, with guard bytes around it.
 class Place {
  public:
   Place(const TensorType& type, std::int64_t offset)
@@ -197,7 +197,7 @@ std::string describe(const Call& call, std::int64_t offset) {
   return text + ") -> " + to_string(call.results[0]) + " at offset " + std::to_string(offset);
 }
 
-/// The kernel on operands `offset` elements behind aligned places; `over`: the operand that the result is written over, or -1.
+/// Checks the kernel on operands `offset` elements behind aligned addresses; `over`: the operand that the result overwrites, or -1.
 void check_kernel(const Call& call, const std::vector<std::vector<std::byte>>& data, const std::vector<Array>& expected, double length,
                   std::int64_t offset, int over) {
   std::vector<Place> places, own;
@@ -225,7 +225,7 @@ void check_kernel(const Call& call, const std::vector<std::vector<std::byte>>& d
   }
 }
 
-/// The meaning against its naive twin, and the kernel against the meaning.
+/// Checks the reference implementation against its naive twin, and the kernel against the reference implementation.
 void check(const Call& call, std::set<std::string>& twins) {
   std::vector<std::vector<std::byte>> data;
   std::vector<Array> inputs;
@@ -248,14 +248,14 @@ void check(const Call& call, std::set<std::string>& twins) {
   }
 }
 
-/// Each op with a kernel or a twin, a test of its own.
+/// One test for each op with a kernel or a twin.
 class Sweep : public ::testing::TestWithParam<const OpDef*> {};
 
 const std::set<std::string> kWithTwin = {"sum",     "prod",         "mean",           "any",    "all",   "max",       "min",  "argmax",
                                          "argmin",  "matmul",       "cumulative_sum", "astype", "equal", "not_equal", "less", "less_equal",
                                          "greater", "greater_equal"};
 
-/// Whose operands are matrices, pairs or positions that must fit, or must not hold NaN: samples and tests/reference try them at many
+/// Ops whose operands are matrices, pairs or indices that must fit, or must not contain NaN: samples and tests/reference try them at many
 /// lengths.
 const std::set<std::string_view> kElsewhere = {"solve",
                                                "inv",
@@ -298,7 +298,7 @@ TEST_P(Sweep, KernelsAgreeWithMeaningsAtEveryLength) {
   std::size_t calls = 0, lengths = 0;
   for (const DType dtype : kAllTypes) {
     lengths = 0;
-    // Under a sanitizer, which takes minutes, each fifth of the longer ones.
+    // With a sanitizer, only every fifth of the longer lengths is tested, since all would take minutes.
     for (std::int64_t n = 0; n <= kLongest && !HasFailure(); n += kSanitized && n >= 40 ? 5 : 1) {
       ++lengths;
       for (const Call& call : Calls(op, dtype, n).all) {

@@ -1,5 +1,5 @@
-// What crosses in a loop's trips by a copy engine: it has two places that take turns where that can save a wait, and then trips overlap as
-// predicted; results are those of the reference executor under all schedules.
+// Values that a copy engine transfers in each iteration of a loop: they are double-buffered where that can save a wait, and then iterations
+// overlap as predicted. Results are those of the reference executor under all schedules.
 #include "executor/memory/crossings.h"
 
 #include <gmock/gmock.h>
@@ -21,7 +21,7 @@ namespace {
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-constexpr std::int64_t kPlace = 256;  ///< bytes that a place of any value here takes, which are 64
+constexpr std::int64_t kPlace = 256;  ///< bytes of a buffer for any value here, whose data has 64 bytes
 
 template <class F>
 std::shared_ptr<const Graph> counted_program(F&& body) {
@@ -31,12 +31,12 @@ std::shared_ptr<const Graph> counted_program(F&& body) {
   return graph;
 }
 
-/// The host makes a value in a second.
+/// A value that the host computes in a second.
 Tensor made() {
   return host_call("make", {"f32[4, 4]"}, {.seconds = 1.0}, [](std::span<float> out) { std::fill(out.begin(), out.end(), 0.25F); });
 }
 
-/// The host looks at a value for a second.
+/// The host reads a value, which takes a second.
 void show(const Tensor& value) {
   host_call(
       "show", {}, {.seconds = 1.0}, [](std::span<const float>) {}, value);
@@ -48,7 +48,7 @@ MemoryPlan plan_twice_from(const std::shared_ptr<const Graph>& graph, std::int64
   return plan_memory(*planned.program, kAccelerator, false, {}, {0, true, twice_from});
 }
 
-/// How many values of a plan have a place beside their own that is nobody else's.
+/// The number of values of a plan that have an exclusive second buffer.
 std::size_t doubled(const MemoryPlan& plan) {
   std::size_t found = 0;
   for (const Rotation& rotation : plan.rotations)
@@ -57,7 +57,7 @@ std::size_t doubled(const MemoryPlan& plan) {
   return found;
 }
 
-/// Under each schedule of the simulated accelerator, with rings of one and of two, checked and not.
+/// Runs under each schedule of the simulated accelerator, with channel capacities one and two, with and without checks.
 void expect_reference_in_each_schedule(const std::shared_ptr<const Graph>& graph, Where where = Where::accelerator,
                                        std::uint64_t seed = 0) {
   RunOptions options;
@@ -80,20 +80,20 @@ void expect_reference_in_each_schedule(const std::shared_ptr<const Graph>& graph
   }
 }
 
-constexpr int kAsTold = -1;  ///< trips: by an input
+constexpr int kAsTold = -1;  ///< the trip count is an input
 
 Tensor trips_of(int trips, const Tensor& count) {
   return trips == kAsTold ? count : Tensor(trips);
 }
 
-/// The host makes a value in each trip, and the accelerator takes it.
+/// The host computes a value in each iteration, and the accelerator reads it.
 std::shared_ptr<const Graph> receiving(int trips) {
   return counted_program([trips](Tensor, Tensor x, Tensor count) {
     return for_loop(trips_of(trips, count), x, [&](Tensor, Tensor carried) { return carried + to_accelerator(made()); });
   });
 }
 
-/// The accelerator makes a value in each trip, and the host looks at it.
+/// The accelerator computes a value in each iteration, and the host reads it.
 std::shared_ptr<const Graph> sending(int trips) {
   return counted_program([trips](Tensor a, Tensor x, Tensor count) {
     return for_loop(trips_of(trips, count), x, [&](Tensor, Tensor carried) {
@@ -103,7 +103,7 @@ std::shared_ptr<const Graph> sending(int trips) {
   });
 }
 
-/// The host looks at what each trip makes of the one before.
+/// The host reads the loop-carried value of each iteration.
 std::shared_ptr<const Graph> sending_carried(int trips) {
   return counted_program([trips](Tensor, Tensor x, Tensor count) {
     return for_loop(trips_of(trips, count), x, [&](Tensor, Tensor carried) {
@@ -123,7 +123,7 @@ TEST(Crossings, WhatIsReceivedInEachTripHasTwoPlaces) {
     EXPECT_EQ(doubled(plan), 1U);
     EXPECT_EQ(trip_moves(plan), 0U);
     EXPECT_THAT(plan.rotations[0].home[1], IsEmpty());
-    // The counter, too, which shares a place with what comes, unless that comes while the trip before runs.
+    // The counter, too, needs a buffer: it shares one with the received value, unless that is received during the previous iteration.
     EXPECT_EQ(plan.arena_bytes, plan_twice_from(graph, 0).arena_bytes + 2 * kPlace);
     for (std::uint64_t seed = 0; seed < 4; ++seed) expect_reference_in_each_schedule(graph, Where::accelerator, seed);
   }
@@ -133,8 +133,7 @@ TEST(Crossings, WhatIsSentInEachTripHasTwoPlaces) {
   for (const int trips : {2, 5, kAsTold}) {
     const auto graph = sending(trips);
     EXPECT_EQ(doubled(plan_twice_from(graph)), 1U);
-    EXPECT_LE(plan_twice_from(graph).arena_bytes,
-              plan_twice_from(graph, 0).arena_bytes + 2 * kPlace);  // the first one is held for longer, too
+    EXPECT_LE(plan_twice_from(graph).arena_bytes, plan_twice_from(graph, 0).arena_bytes + 2 * kPlace);  // the first one is live longer, too
     for (std::uint64_t seed = 0; seed < 4; ++seed) expect_reference_in_each_schedule(graph, Where::accelerator, seed);
   }
 }
@@ -216,7 +215,7 @@ TEST(Crossings, WhatIsSmallOrHasOneTripHasOnePlace) {
   }
 }
 
-/// Of which a kernel and the host's function take a second, and a transfer two.
+/// A machine on which a kernel and the host's function take one second each, and a transfer two.
 Machine round_machine() {
   Machine machine = *Machine::shipped("simulated");
   machine.host.overhead_seconds = machine.host.trip_seconds = machine.host.run_seconds = 0;

@@ -1,4 +1,4 @@
-// Whether a program fits into the memory that the process may use: what is counted, and what the Error says.
+// The check that a program fits into the memory that the process may use: the buffers that are counted, and the text of the Error.
 #include "executor/memory/host_fit.h"
 
 #include <gmock/gmock.h>
@@ -19,7 +19,7 @@ using ::testing::HasSubstr;
 
 constexpr std::int64_t kMiB = 1LL << 20;
 
-/// A matrix of 64 MiB, twice in turn, and a sum.
+/// A matrix of 64 MiB, sorted twice, and a sum.
 Planned planned_on(Where where) {
   const Graph graph = trace("large", {{"x", "f32[4096, 4096]"}}, [](Tensor x) {
     Tensor a = sort(x);

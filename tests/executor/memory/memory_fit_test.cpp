@@ -1,5 +1,5 @@
-// Plans for accelerators with little memory: what fits by liveness stays, what does not is moved or refused; always as the executor's own
-// layout of memory sees it.
+// Plans for accelerators with little memory: programs that fit by liveness stay on the accelerator, others are moved to the host or
+// refused. The planner's decision must agree with the executor's own memory layout.
 #include "partitioner/apply/memory_fit.h"
 
 #include <gtest/gtest.h>
@@ -92,7 +92,7 @@ TEST(MemoryFit, WhatDoesNotFitMovesAndSaysSo) {
   }
 }
 
-/// A recurrence that stacks what it makes, and another that reads the stack backwards: 31 MiB of it.
+/// A recurrence that stacks its values, and another one that reads the stack backwards: 31 MiB of it.
 std::string stacked(bool on_the_host) {
   const std::string place = on_the_host ? "\n        place: host" : "";
   return "cleave: 1\nmodel: stacked\nparameters:\n  w: {type: \"f32[128, 128]\", normal: [0, 0.08], seed: 1}\n"
@@ -135,7 +135,7 @@ TEST(MemoryFit, MoreMemoryIsNeverDearerForProducts) {
 }
 
 TEST(MemoryFit, ArgumentsAreReceivedAsFarAheadAsFits) {
-  // Eight layers of 256 KiB weights: all at once, one ahead of the one in use, or each when it is needed and its place is free.
+  // Eight layers with weights of 256 KiB each: received all at once, one layer ahead, or each when it is needed and its buffer is free.
   std::string text = "cleave: 1\nmodel: layers\nparameters:\n  x: {type: \"f32[256, 256]\", value: 1}\n", program;
   for (int i = 0; i < 8; ++i) {
     const std::string w = "w" + std::to_string(i);

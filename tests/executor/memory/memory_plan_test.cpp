@@ -1,5 +1,5 @@
-// The memory plan: what lives at the same time never overlaps, loops need no copies where none is due, swaps swap, and the stated peak is
-// what the device measures.
+// The memory plan: values with overlapping live ranges have disjoint storage, loops copy only where necessary, swapped loop-carried values
+// end up swapped, and the predicted peak is the one that the device measures.
 #include "executor/memory/memory_plan.h"
 
 #include "executor/memory/arena.h"
@@ -31,7 +31,7 @@ TEST(Arena, TakesTheSmallestGapThatFitsAndJoinsNeighbours) {
   EXPECT_EQ(arena.take(500), c);  // not the larger gap
   EXPECT_EQ(arena.take(100), a);
   arena.give_back(b, 256);
-  EXPECT_EQ(arena.take(1024), a + 256);  // what was left of the first gap and b
+  EXPECT_EQ(arena.take(1024), a + 256);  // the rest of the first gap, and b
   EXPECT_EQ(arena.peak(), 2048);
   arena.give_back(d, 256);
   EXPECT_EQ(arena.take(512), d);  // the gap at the end grows
@@ -62,11 +62,11 @@ TEST(MemoryPlan, ALoopThatUpdatesAValueElementByElementCopiesNothingInItsTrips) 
   tracer.output("w", tracer.end_for(std::span(&yielded, 1))[0], line(4));
   const auto graph = std::make_shared<const Graph>(tracer.finish());
   const MemoryPlan plan = plan_of(graph, Where::accelerator, kAccelerator);
-  EXPECT_EQ(count_moves(plan), 1U);                                           // from x, which is needed in every trip
+  EXPECT_EQ(count_moves(plan), 1U);                                           // from x, which is needed in every iteration
   EXPECT_EQ(plan.arena_bytes, 2 * Arena::rounded(4000) + Arena::rounded(4));  // x, w and the counter
 }
 
-/// In each trip a row of `track` is replaced; `reads`: the old rows are read behind that once more.
+/// In each iteration a row of `track` is replaced; `reads`: the old rows are read again afterwards.
 std::shared_ptr<const Graph> tracking(bool reads) {
   Tracer tracer("track");
   const Operand x = tracer.input("x", {DType::f32, {8}}, {}, line(1));
@@ -135,7 +135,7 @@ TEST(MemoryPlan, AWhileLoopHandsOutWhatItsConditionRejected) {
   const Operand x = tracer.input("x", {DType::i32, {}}, {}, line(1));
   const Tracer::State state{"x", x, line(2)};
   Tracer::Loop loop = tracer.begin_while(std::span(&state, 1), line(2));
-  // What is yielded is computed in the condition, where it must not take the place of the value that the loop may end with.
+  // The yielded value is computed in the condition, where it must not overwrite the value that the loop may end with.
   const Operand tripled = call(tracer, "multiply", {loop.inside[0], Literal{Literal::Type::integer, 3, 0}});
   tracer.while_condition(call(tracer, "less", {tripled, Literal{Literal::Type::integer, 100, 0}}), line(2));
   const Tracer::State yielded{"x", tripled, line(3)};
@@ -157,7 +157,7 @@ TEST(MemoryPlan, AChainOfTemporariesNeedsRoomForFewOfThem) {
   for (int i = 0; i < 100; ++i) x = call(tracer, i % 2 ? "exp" : "tanh", {x});
   tracer.output("x", x, line(2));
   const auto graph = std::make_shared<const Graph>(tracer.finish());
-  EXPECT_EQ(plan_of(graph, Where::accelerator, kAccelerator).arena_bytes, 1024);  // all in place
+  EXPECT_EQ(plan_of(graph, Where::accelerator, kAccelerator).arena_bytes, 1024);  // all updated in place
 }
 
 TEST(MemoryPlan, ValuesNeededAtOnceNeverOverlap) {
@@ -199,7 +199,7 @@ TEST(MemoryPlan, ValuesNeededAtOnceNeverOverlap) {
   EXPECT_GT(shared, draws(500U));
 }
 
-/// y = exp(x), and z, y by another name; then what `then` makes of both.
+/// y = exp(x), and z, an alias of y; then `then` is applied to both.
 template <class F>
 std::shared_ptr<const Graph> renaming(const char* op, const Attributes& attributes, F then) {
   Tracer tracer("renaming");
@@ -208,7 +208,7 @@ std::shared_ptr<const Graph> renaming(const char* op, const Attributes& attribut
   return std::make_shared<const Graph>(tracer.finish());
 }
 
-/// How many kernels a run launches on the accelerator: one more than that never fails.
+/// The number of kernels that a run launches on the accelerator: injecting a fault into a later one has no effect.
 std::int64_t kernels_of(const std::shared_ptr<const Graph>& graph) {
   const Planned planned = plan_for(graph, Where::accelerator);
   RunOptions options;
@@ -232,7 +232,7 @@ TEST(MemoryPlan, AnotherNameForAValueTakesNoMemoryAndNoKernel) {
     SCOPED_TRACE(op);
     ValueId y, z;
     const auto graph = renaming(op, attributes, [&](Tracer& tracer, Operand first, Operand second) {
-      tracer.output("second", call(tracer, "negative", {second}), line(2));  // `first` is still needed: not in its place
+      tracer.output("second", call(tracer, "negative", {second}), line(2));  // `first` is still live: not in its buffer
       tracer.output("first", call(tracer, "add", {first, first}), line(3));
     });
     for (const Node& node : graph->nodes) {
@@ -245,7 +245,7 @@ TEST(MemoryPlan, AnotherNameForAValueTakesNoMemoryAndNoKernel) {
   }
 }
 
-/// What comes from the host, and what a loop carries.
+/// Values from the host, and loop-carried values.
 TEST(MemoryPlan, WhatIsMeantToBeOnTheAcceleratorIsNotCopiedThere) {
   Tracer tracer("meant");
   const TensorType type{DType::f32, {16}};

@@ -1,5 +1,5 @@
-// Carried values that take turns with what is yielded to them: which do, that no two values needed at once lie on top of each other in any
-// turn, and that results are those of the reference executor.
+// Loop-carried values that rotate between two buffers with the value yielded to them: which values do, that no two live values share
+// storage in any iteration, and that results are those of the reference executor.
 #include "executor/memory/rotation.h"
 
 #include <gmock/gmock.h>
@@ -84,7 +84,7 @@ TEST(Rotation, ValuesThatChangePlacesTakeTurns) {
     EXPECT_EQ(trip_moves(plan), 0U);
     ASSERT_THAT(plan.rotations, SizeIs(1));
     EXPECT_EQ(plan.rotations[0].turns, 2);
-    EXPECT_THAT(plan.rotations[0].home[1], SizeIs(3));  // once, by a third place
+    EXPECT_THAT(plan.rotations[0].home[1], SizeIs(3));  // moved once, through a third buffer
     expect_reference_when_rotated(graph, Where::accelerator, static_cast<std::uint64_t>(trips));
   }
 }
@@ -149,7 +149,7 @@ TEST(Rotation, OfLoopsInsideEachOtherTheInnermostTakesTurns) {
   });
   const MemoryPlan plan = plan_with_rotation(graph);
   ASSERT_THAT(plan.rotations, SizeIs(1));
-  EXPECT_GT(trip_moves(plan), 0U);  // of the outer one
+  EXPECT_GT(trip_moves(plan), 0U);  // those of the outer loop
   expect_reference_when_rotated(graph, Where::accelerator, 1);
   expect_reference_when_rotated(graph, Where::random, 2);
 }
@@ -198,7 +198,7 @@ std::shared_ptr<const Graph> random_loops(std::uint64_t seed) {
   return graph;
 }
 
-/// In each turn of a rotating loop, of two values that are needed at one moment of its trips.
+/// Checks, for each turn of a rotating loop, that values which are live at the same moment of an iteration do not overlap.
 void expect_apart(const Planned& planned, std::int64_t twice_from, std::size_t& compared) {
   const Graph& graph = *planned.program->graph;
   const MemoryPlan plan = plan_memory(*planned.program, kAccelerator, false, {}, {0, true, twice_from});

@@ -1,4 +1,4 @@
-// What a run's samples are summed up as, which of them are rejected, and the clock that finds those.
+// The summary of a run's samples, the samples that are rejected, and the clock that detects those.
 #include "executor/report/observation.h"
 
 #include <gmock/gmock.h>
@@ -27,7 +27,7 @@ NodeId exp_of(const Graph& graph) {
   return {};
 }
 
-/// The only time that was observed, and its samples.
+/// The only observed time, and its samples.
 std::pair<double, SampleSummary> summed_up(const runtime::Observation& observation, const Graph& graph) {
   const Profile profile = observation.profile(graph);
   EXPECT_EQ(profile.host_seconds.size(), 1U);
@@ -66,7 +66,7 @@ TEST(Observation, OfManySamplesSomeAreKeptAndAllAreCounted) {
   EXPECT_NEAR(samples.spread, kMany / 4, kMany / 20);
 }
 
-/// Computes for so long by the thread's own clock.
+/// Computes for the given time of the thread's own clock.
 void compute(double processor_seconds) {
   const auto seconds = [] {
     timespec time{};

@@ -32,7 +32,7 @@ TEST(PredictionLimit, HoldsOnEitherSide) {
   const Result<Executable> program = compile(halving(0.2), {.device = "simulated"});
   ASSERT_TRUE(program.ok()) << program.error().message;
   EXPECT_TRUE(run(*program, 1024).diagnostics.empty()) << "ten trips, as predicted";
-  for (const float x : {1e30F, 2.F}) {  // a hundred trips, and one
+  for (const float x : {1e30F, 2.F}) {  // a hundred iterations, and one
     const RunResult far = run(*program, x);
     ASSERT_EQ(far.diagnostics.size(), 1U);
     EXPECT_EQ(far.outputs.size(), 1U) << "results are there";

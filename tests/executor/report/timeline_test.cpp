@@ -1,4 +1,4 @@
-// The timeline: what each device did when, on the virtual clock; and its form as a Chrome trace.
+// The timeline: the activity of each device over time on the virtual clock, and its form as a Chrome trace.
 #include "executor/report/timeline.h"
 
 #include <gmock/gmock.h>
@@ -74,13 +74,13 @@ TEST(Timeline, OfTheModelsTakesAsLongAsPredicted) {
     run.print = [](std::string_view) {};
     const Result<RunResult> result = executor->run(run);
     ASSERT_TRUE(result.ok()) << name << ": " << result.error().message;
-    // The first trip of its loop waits for a transfer that the prediction hides behind what stands before the loop.
+    // The first iteration of its loop waits for a transfer that the prediction overlaps with work before the loop.
     const double part = name == std::string_view("resident_embedding_before") ? 4e-3 : 1e-3;
     EXPECT_NEAR(result->simulated_seconds, planned.predicted_seconds, part * planned.predicted_seconds) << name;
   }
 }
 
-/// How much longer a program takes on the virtual clock than predicted; nothing where it cannot be planned or fails.
+/// The virtual time of a program minus its prediction; nothing if it cannot be planned or fails.
 std::optional<double> overtime(std::uint64_t seed, const RandomGraphOptions& random, Policy policy, const Profile& profile = {}) {
   PlanOptions options;
   options.costs = simulated_costs();
@@ -97,8 +97,8 @@ std::optional<double> overtime(std::uint64_t seed, const RandomGraphOptions& ran
   return result->simulated_seconds / planned.predicted_seconds;
 }
 
-// Left out of the prediction: memory that is used again for another value makes a copy wait for a computation, or the other way about,
-// where memory is too short for slack (executor/memory/liveness.h) or more steps lie between.
+// Not modeled by the prediction: reused memory makes a copy wait for a computation or the reverse, if memory is too short for slack
+// (executor/memory/liveness.h) or more steps lie in between.
 TEST(Timeline, OfStraightProgramsTakesAsLongAsPredicted) {
   int compared = 0;
   for (std::uint64_t seed = 0; seed < draws(300U); ++seed) {
@@ -112,11 +112,11 @@ TEST(Timeline, OfStraightProgramsTakesAsLongAsPredicted) {
   EXPECT_GT(compared, draws(100));
 }
 
-// Loops and branches whose trips and outcomes were observed. Those that differ from one execution to the next are predicted by their mean.
+// Loops and branches with observed trip counts and outcomes. If these differ between executions, their mean is used for the prediction.
 TEST(Timeline, OfProgramsWithKnownTripsTakesAboutAsLongAsPredicted) {
   std::vector<double> ratios;
   for (std::uint64_t seed = 0; seed < draws(300U); ++seed) {
-    const Graph graph = run_passes(random_graph(seed), {});  // a profile goes by the program as it runs
+    const Graph graph = run_passes(random_graph(seed), {});  // a profile belongs to the program after the passes
     RunOptions once;
     once.inputs = random_inputs(graph, seed);
     once.print = [](std::string_view) {};
@@ -177,7 +177,7 @@ TEST(Timeline, IsToldWhileItHappens) {
     return lines;
   };
   EXPECT_EQ(all(told), all(result->timeline.events));
-  // The last run alone is kept in the file, and nothing at all of one that is not finished.
+  // The file has only the last run, and nothing at all of an unfinished one.
   const test::TemporaryFolder folder;
   for (int run = 0; run < 2; ++run) {
     Result<ChromeTrace> trace = ChromeTrace::create(folder.path("trace.json"), *graph);
@@ -316,9 +316,9 @@ TEST(ProfileReport, CountsWhatIsHiddenBehindWorkOnce) {
   const NodeId node(0);
   Timeline timeline;
   timeline.events = {
-      {What::transfer, kAccelerator, node, 0, 4}, {What::transfer, kAccelerator, node, 3, 6},  // 6 s with something on its way
-      {What::compute, kAccelerator, node, 1, 2},  {What::compute, kHost, node, 1.5, 3},        // 2 s of work beside it
-      {What::wait, kAccelerator, node, 4, 6},     {What::compute, kHost, node, 5, 9}};         // and one more
+      {What::transfer, kAccelerator, node, 0, 4}, {What::transfer, kAccelerator, node, 3, 6},  // 6 s with a transfer in flight
+      {What::compute, kAccelerator, node, 1, 2},  {What::compute, kHost, node, 1.5, 3},        // 2 s of work during these
+      {What::wait, kAccelerator, node, 4, 6},     {What::compute, kHost, node, 5, 9}};         // and one more second
   Tracer tracer("empty");
   tracer.output("y", tracer.input("x", {DType::f32, {}}, {}, {}), {});
   Program program;

@@ -1,4 +1,4 @@
-// Rings and control streams: generations, back-pressure, waking on errors by program order, deadlines; and the watchdog.
+// Ring channels and control streams: generations, back-pressure, wake-ups on errors in program order, deadlines; and the watchdog.
 #include "executor/run/channel.h"
 
 #include <gtest/gtest.h>
@@ -63,7 +63,7 @@ TEST(Ring, PartsAreTakenWhileOthersAreStaged) {
     for (std::size_t i = 0; i < std::size(memory); ++i) {
       slot->data[i] = std::byte(i + 1);
       Ring::stage(run, *slot);
-      taken.acquire();  // the next is not begun before this one is taken
+      taken.acquire();  // the next one does not begin before this one is taken
     }
   });
   const Ring::Slot* slot = ring.front(run, kAccelerator, at(1));
@@ -170,7 +170,7 @@ TEST(ControlStream, KeepsOrderAndStopsWithTheRun) {
 
 constexpr auto kPatience = milliseconds(50);
 
-/// As long as a busy machine may take.
+/// Waits with a timeout that suffices on a busy machine.
 void wait_for(const std::atomic<int>& fired, int count) {
   const auto deadline = RunState::Clock::now() + std::chrono::seconds(60);
   while (fired < count && RunState::Clock::now() < deadline) std::this_thread::sleep_for(milliseconds(5));
@@ -184,7 +184,7 @@ TEST(Watchdog, FiresOnceNothingExecutesAndNeverBefore) {
   const std::unique_ptr<Watch> watch = *Watch::create(std::chrono::duration<double>(kPatience).count());
   watch->begin(run, [&] { ++fired; });
   std::this_thread::sleep_for(milliseconds(200));
-  EXPECT_EQ(fired, 0);  // a step may take its time
+  EXPECT_EQ(fired, 0);  // a step may take long
   executing.reset();
   wait_for(fired, 1);
   EXPECT_EQ(fired, 1);
@@ -197,7 +197,7 @@ TEST(Watchdog, WatchesOneRunAfterTheOther) {
   const std::unique_ptr<Watch> watch = *Watch::create(std::chrono::duration<double>(kPatience).count());
   std::atomic<int> fired = 0;
   int short_runs = 0;
-  for (int i = 0; i < 200 || (short_runs == 0 && i < 10000); ++i) {  // none of them long enough, unless the machine is busy
+  for (int i = 0; i < 200 || (short_runs == 0 && i < 10000); ++i) {  // each is too short, unless the machine is busy
     RunState run;
     const auto start = RunState::Clock::now();
     watch->begin(run, [&] { ++fired; });
@@ -212,7 +212,7 @@ TEST(Watchdog, WatchesOneRunAfterTheOther) {
   }
   EXPECT_GT(short_runs, 0);
   for (int round = 1; round <= 2; ++round) {
-    std::this_thread::sleep_for(milliseconds(30 * round));  // at rest, or soon
+    std::this_thread::sleep_for(milliseconds(30 * round));  // idle, or about to be
     RunState run;
     watch->begin(run, [&] { ++fired; });
     wait_for(fired, round);

@@ -1,4 +1,5 @@
-// Channels of planned depths: on the virtual clock nobody waits for room in bursts of the host's work; results do not depend on the depth.
+// Channels of planned depths: on the virtual clock, no sender waits for a free slot when the host's work comes in bursts. Results do not
+// depend on the depth.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -19,7 +20,7 @@ namespace {
 constexpr double kStep = 1e-3;  ///< on the accelerator
 constexpr int kTrips = 100;
 
-/// The host takes what each step makes, and every tenth time works on it for six of them.
+/// The host reads the result of each step, and in every tenth iteration works on it for the time of six steps.
 std::shared_ptr<const Graph> bursty() {
   const auto note = [](std::span<const float>) {};
   const auto archive = [](std::span<const float>) {};
@@ -49,7 +50,7 @@ PlanOptions timed() {
   return options;
 }
 
-/// How long the accelerator waits, and the run takes, on the virtual clock.
+/// The waiting time of the accelerator and the time of the run, on the virtual clock.
 struct Timed {
   double waited = 0, seconds = 0;
   Outcome outcome;
@@ -66,7 +67,7 @@ Timed run_timed(const Planned& planned, const RunOptions& options, int capacity)
   EXPECT_TRUE(timed.outcome.result.ok());
   if (!timed.outcome.result.ok()) return timed;
   timed.seconds = timed.outcome.result->simulated_seconds;
-  double busy_until = 0;  // the accelerator has nothing to do between two of its kernels
+  double busy_until = 0;  // the accelerator is idle between two of its kernels
   for (const TimelineEvent& event : timed.outcome.result->timeline.events) {
     if (event.device == kHost || event.what != TimelineEvent::What::compute) continue;
     if (busy_until > 0) timed.waited += std::max(0.0, event.start_seconds - busy_until);
@@ -110,7 +111,7 @@ TEST(Depths, AreTheUsersIfGiven) {
   EXPECT_NE(three, run_timed(planned, run_options, 2).seconds);
 }
 
-/// Random programs whose channels have any depths, in packets too.
+/// Random programs whose channels have arbitrary depths, also in packets.
 TEST(Depths, ChangeNoResult) {
   for (std::uint64_t seed = 0; seed < seeds(40); ++seed) {
     RandomProgram program(seed);

@@ -1,4 +1,4 @@
-// Loops and branches that the accelerator decides by itself, on the simulated one: results, what is observed of them, and the clock.
+// Loops and branches whose conditions the simulated accelerator evaluates itself: results, observations, and the virtual clock.
 #include <gmock/gmock.h>
 
 #include "tests/executor/run_support.h"
@@ -48,7 +48,7 @@ TEST(DeviceLoops, RandomLoopsEqualTheReference) {
   }
 }
 
-/// The device's own decisions are observed as the host's are.
+/// Decisions of the device are observed like the host's.
 TEST(DeviceLoops, TripsAreObserved) {
   const auto graph = std::make_shared<const Graph>(trace("halving", {{"x", "f32[64, 64]"}}, [](Tensor x) {
     return while_loop([](Tensor, Tensor left) { return left > 1.0F; }, std::tuple(x, sum(x * 0.0F) + 32.0F),
@@ -69,7 +69,7 @@ TEST(DeviceLoops, TripsAreObserved) {
   EXPECT_EQ(alone, driven);
 }
 
-/// What is predicted of a loop that nobody waits in is what the clock says, trip by trip.
+/// If no side waits within a loop, its predicted time equals that of the virtual clock, iteration by iteration.
 TEST(DeviceLoops, TheClockCountsWhatATripTakes) {
   const auto graph = std::make_shared<const Graph>(
       trace("steps", {{"x", "f32[64, 64]"}}, [](Tensor x) { return for_loop(100, x, [](Tensor, Tensor v) { return matmul(v, v); }); }));
@@ -87,7 +87,7 @@ TEST(DeviceLoops, TheClockCountsWhatATripTakes) {
     EXPECT_NEAR(result->simulated_seconds, predict(*planned.program, planned.transfers, costed).seconds, 1.001 * trip_seconds + 1e-9);
     return result->simulated_seconds;
   };
-  EXPECT_NEAR(seconds(3e-6) - seconds(0), 100 * 3e-6, 1.001 * 3e-6);  // the first is decided while `x` is on its way
+  EXPECT_NEAR(seconds(3e-6) - seconds(0), 100 * 3e-6, 1.001 * 3e-6);  // the first decision overlaps with the transfer of `x`
 }
 
 }  // namespace

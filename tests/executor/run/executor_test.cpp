@@ -1,5 +1,5 @@
-// The executor against the oracle: random programs on every kind of placement, ring capacity and stream schedule; results, effects, order
-// and what really moved.
+// The executor against the reference executor: random programs on every kind of placement, channel capacity and stream schedule. Compares
+// results, effects and their order, and the transfers that took place.
 #include "executor/run/executor.h"
 
 #include <cstdlib>
@@ -62,7 +62,7 @@ TEST(Executor, EqualsTheOracleOnEveryPlacement) {
       ExecutorSetup options = simulated_setup();
       options.check_memory = true;
       options.channel_capacity = 1 + static_cast<int>(variant % 2);
-      options.part_bytes = variant % 4 < 2 ? 32 : options.part_bytes;  // most values in several parts
+      options.part_bytes = variant % 4 < 2 ? 32 : options.part_bytes;  // most values are sent in several chunks
       options.schedule = static_cast<ExecutorOptions::Schedule>(variant % 3);
       options.schedule_seed = variant;
       options.watchdog_seconds = 20;
@@ -111,7 +111,7 @@ TEST(Executor, TheVirtualClockDoesNotDependOnTheSchedule) {
   }
 }
 
-/// As it would be if every value travelled by itself.
+/// The plan with every value sent separately.
 Planned taken_apart(const Planned& planned) {
   Planned apart = planned;
   apart.program = std::make_shared<const Program>(unpacked(*planned.program));

@@ -1,5 +1,5 @@
-// What goes wrong ends in one Error that names a node and its line; nothing hangs, nothing happens that stands behind the error, and the
-// executor can be run again.
+// Every failure ends in one Error that names a node and its line. Nothing hangs, no effect behind the error takes place, and the executor
+// can be run again.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -32,7 +32,7 @@ std::shared_ptr<const HostFunction> host_function(std::string name, bool pure, F
   return result;
 }
 
-/// for i in `trips`: w = w * w + x (lines 2, 3); print w (4); w = f(w) (5); print w (6). Work on both sides in every trip.
+/// for i in `trips`: w = w * w + x (lines 2, 3); print w (4); w = f(w) (5); print w (6). Both sides work in every iteration.
 std::shared_ptr<const Graph> looping(Function f, bool pure = false, std::int64_t trips = 5) {
   Tracer tracer("looping");
   const TensorType type{DType::f32, {4}};
@@ -76,7 +76,7 @@ TEST(Failures, TheProgramOfTheseTestsWorks) {
 
 class Fault : public ::testing::TestWithParam<const char*> {};
 
-/// The host may be some trips ahead of a kernel whose result it does not need: as many as channels and places for their values allow.
+/// The host may be some iterations ahead of a kernel whose result it does not need: as many as channels and buffers allow.
 TEST_P(Fault, IsOneErrorAtALineAndTheNextRunWorks) {
   constexpr std::int64_t trips = 12;
   const auto graph = looping(halve, false, trips);
@@ -123,7 +123,8 @@ TEST(Failures, AKernelErrorIsTheSameUnderEverySchedule) {
     options.schedule = static_cast<ExecutorOptions::Schedule>(schedule);
     const Outcome failed = run_on_inputs(*executor_for(plan_for(graph, Where::accelerator), options));
     ASSERT_FALSE(failed.result.ok());
-    // Two kernels a trip: the fourth is the second of the second trip, in front of which three lines are printed... or fewer by one trip.
+    // Two kernels per iteration: the fourth is the second one of the second iteration. Three lines are printed before it, or fewer by one
+    // iteration.
     EXPECT_EQ(failed.lines.size(), 2U);
     seen.push_back(to_string(failed.result.error().location) + failed.result.error().message);
   }
@@ -131,7 +132,7 @@ TEST(Failures, AKernelErrorIsTheSameUnderEverySchedule) {
   EXPECT_EQ(seen[0], seen[2]);
 }
 
-/// a, b, c: small inputs that travel as one packet; x: one that goes in parts, as does its sum.
+/// a, b, c: small inputs that are coalesced into one packet; x: a large one that is sent in chunks, as is its sum.
 std::shared_ptr<const Graph> with_packets() {
   Tracer tracer("packets");
   std::vector<Operand> small;
@@ -169,7 +170,7 @@ TEST(Failures, TransfersAreCountedByValuesInPacketsAndPartsToo) {
     EXPECT_FALSE(corrupt.result.ok()) << n;
   }
   for (const char* fault : {"transfer:", "corrupt:"}) EXPECT_TRUE(outcome(fault + std::to_string(values + 1)).result.ok()) << fault;
-  for (const char* fault : {"stall:", "lost:"}) {  // three kernels beside
+  for (const char* fault : {"stall:", "lost:"}) {  // three kernels run besides
     EXPECT_FALSE(outcome(fault + std::to_string(values + 3)).result.ok()) << fault;
     EXPECT_TRUE(outcome(fault + std::to_string(values + 4)).result.ok()) << fault;
   }
@@ -208,7 +209,7 @@ TEST(Failures, AHostFunctionThatFailsIsAnErrorOfItsNode) {
     ASSERT_FALSE(failed.result.ok());
     EXPECT_NE(failed.result.error().message.find("the sensor is gone"), std::string::npos);
     EXPECT_EQ(failed.result.error().location.line, 5);
-    EXPECT_EQ(failed.lines.size(), 5U);  // two whole trips, and what stands before the call in the third
+    EXPECT_EQ(failed.lines.size(), 5U);  // two whole iterations, and the line before the call in the third one
     EXPECT_TRUE(run_on_inputs(*executor).result.ok());
   }
 }

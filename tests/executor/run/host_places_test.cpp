@@ -1,5 +1,5 @@
-// Large values that cross are computed where they are sent from, and read where they came: what a host function is shown says so. That the
-// numbers stay right whatever else happens to those places is what the tests of random programs are for.
+// Large transferred values are computed directly in the send buffer and read directly from the receive buffer: the addresses that a host
+// function is given show it. The tests of random programs check that these buffers are not overwritten early.
 #include "executor/run/host_places.h"
 
 #include <gtest/gtest.h>
@@ -60,7 +60,7 @@ TEST(HostPlaces, AreTheSlotsOfValuesThatCross) {
     ASSERT_TRUE(executor);
     *seen = {};
     ASSERT_TRUE(executor->run(options).ok());
-    // Each trip waits for the one before, so that its slot is free again: all are used, in turn, and nothing else.
+    // Each iteration waits for the previous one, so that its slot is free again: all slots are used, in turn, and no other memory.
     const auto slots = static_cast<std::size_t>(setup.channel_capacity);
     EXPECT_EQ(seen->read.size(), slots);
     EXPECT_EQ(seen->written.size(), slots);

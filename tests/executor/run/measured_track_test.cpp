@@ -1,4 +1,5 @@
-// What a device has measured, on a track: each time goes to what its label was for, and a wait is what the compute stream had nothing for.
+// Times that a device measured, as a track of the timeline: each time is assigned to the step of its label, and a wait is a gap in the
+// compute stream.
 #include "executor/run/measured_track.h"
 
 #include <gtest/gtest.h>
@@ -12,7 +13,7 @@ using namespace runtime;
 using std::chrono::seconds;
 using What = TimelineEvent::What;
 
-/// Does nothing, and knows what it is told to know.
+/// A device that does nothing and returns the measurements that the test gives it.
 class Stub final : public runtime::Device {
  public:
   std::array<std::vector<Measured>, kStreamCount> known;
@@ -57,7 +58,7 @@ struct MeasuredTrackTest : ::testing::Test {
   Prepared prepared;
   Stub* device = nullptr;
   Track track;
-  /// A while ago, so that a wait that ends now has a length that hangs on nothing.
+  /// A start in the past, so that the length of a wait that ends now depends on nothing else.
   const RunState::Clock::time_point start = RunState::Clock::now() - seconds(100);
 
   void SetUp() override {
@@ -82,7 +83,7 @@ TEST_F(MeasuredTrackTest, GivesTimesToWhatTheirLabelsWereFor) {
   for (std::size_t node = 0; node < 4; ++node) ASSERT_TRUE(measured.expect(Stream::compute, computing(node)).ok());
   ASSERT_TRUE(measured.expect(Stream::compute, {}).ok());
   EXPECT_EQ(device->labels[0], 0U) << "what is no step has no label";
-  device->known[0] = {at(1, 1, 1, 2), at(3, 4, 6, 7)};  // nothing was to be done for the second
+  device->known[0] = {at(1, 1, 1, 2), at(3, 4, 6, 7)};  // the second one had no work
   ASSERT_TRUE(measured.take(false).ok());
   device->known[0] = {at(4, 8, 8, 9)};
   ASSERT_TRUE(measured.take(true).ok());

@@ -1,5 +1,5 @@
-// Operations of the host that work on large values while these cross: results to the bit as if each value had crossed as a whole, for parts
-// of every size; on the virtual clock, work and copies at once; and what fails in between.
+// Host operations that compute on large values while these are being transferred in chunks: results are equal to the bit to those of whole
+// transfers, for chunks of every size; copy and compute overlap on the virtual clock; failures in between.
 #include "executor/run/overlap.h"
 
 #include <gmock/gmock.h>
@@ -57,7 +57,7 @@ TEST(Overlap, ChangesNoBitAndNoCounter) {
   }
 }
 
-/// Operations on values of [300, 200] and what is as large, on either side by chance, a few of them in a loop.
+/// Operations on values of [300, 200] and of equal size, each randomly placed on either side, a few of them in a loop.
 Traced drawn(unsigned seed) {
   std::mt19937 random(seed);
   const auto pick = [&](std::size_t count) { return random() % count; };
@@ -136,7 +136,7 @@ TEST(Overlap, IsVerifiedAsAWholeAndToldToWhoListens) {
   }
 }
 
-/// With every copy and every kernel of the host taking a second, and nothing else any time.
+/// A plan in which every copy and every host kernel takes a second, and nothing else takes time.
 Planned slowed(const Traced& graph) {
   CostModel model = simulated_costs();
   model.host_fuses = host_fuses;
@@ -162,14 +162,17 @@ TEST(Overlap, HidesCopiesBehindWorkOnTheVirtualClock) {
     EXPECT_TRUE(outcome.result.ok());
     return outcome.result.ok() ? outcome.result->simulated_seconds : 0;
   };
-  // There, back, and the work on it; in parts, what is left of it when all have come: up to two parts, for how pieces lie in them.
+  // Whole transfers add up: to the accelerator, back, and the host's work. With chunks, the work that is left after the last chunk has
+  // arrived is that of up to two chunks, depending on the pieces' alignment within chunks.
   EXPECT_DOUBLE_EQ(seconds(back, kWhole), 3);
   EXPECT_GE(seconds(back, kBytes / 8), 2 + 1.0 / 8);
   EXPECT_LE(seconds(back, kBytes / 8), 2 + 2.0 / 8);
-  // A constant, the work, there, and the sum back: the value's last part is left when the work is done.
+  // Whole transfers: a constant, the work, the transfer of the value, and the sum back. In chunks, the last chunk is left when the work is
+  // done.
   EXPECT_DOUBLE_EQ(seconds(out, kWhole), 4);
   EXPECT_DOUBLE_EQ(seconds(out, kBytes / 8), 3 + 1.0 / 8);
-  // There, back, the work, there, and back: the work and the copies beside it as one.
+  // Whole transfers: to the accelerator, back, the work, to the accelerator, and back. In chunks, the work overlaps with the copies around
+  // it.
   EXPECT_DOUBLE_EQ(seconds(through(1), kWhole), 5);
   EXPECT_GE(seconds(through(1), kBytes / 8), 3 + 2.0 / 8);
   EXPECT_LE(seconds(through(1), kBytes / 8), 3 + 3.0 / 8);

@@ -1,4 +1,5 @@
-// States from run to run against the oracle that is fed by hand; what they move; runs that fail; beginning anew.
+// States that persist from run to run, against the reference executor with states passed by hand: results, transfers, runs that fail, and
+// resetting.
 #include <gmock/gmock.h>
 
 #include <array>
@@ -55,7 +56,7 @@ TEST(States, EqualTheOracleThatIsFedByHand) {
   EXPECT_GT(on_both, 0U);
 }
 
-/// What the program costs with its states on given sides, by bits: each an input there, and a use of its next value there.
+/// The cost of the program with each state on a given side (one bit each): the state is an input there, and its next value has a use there.
 double cost_with(const PlacementProblem& tied, const std::vector<GraphState>& states, std::size_t on_accelerator) {
   PlacementProblem problem = tied;
   for (PlacementProblem::Node& node : problem.nodes) node.group = PlacementProblem::kNoGroup;
@@ -73,7 +74,7 @@ double cost_with(const PlacementProblem& tied, const std::vector<GraphState>& st
   return solve(problem)->objective_seconds;
 }
 
-/// Whether the program reads the next value too, or gives it back: then a transfer may take it to the other side in any case.
+/// Whether the program also reads the next value or returns it: then a transfer may move it to the other side in any case.
 bool used_besides(const Graph& graph, const GraphState& state) {
   const auto reads = [&](const Node& node) { return std::find(node.inputs.begin(), node.inputs.end(), state.next) != node.inputs.end(); };
   const auto decides = [&](const Region& region) { return region.predicate == state.next; };
@@ -129,7 +130,7 @@ Executable compiled(const Graph& graph, Policy placement = Policy::optimal) {
   return *program;
 }
 
-/// What `runs` runs of cache() leave that begin with zero and are given 1, 2, … as x.
+/// The result of `runs` runs of cache(), which begin with zero and are given 1, 2, … as x.
 Array after(int runs) {
   const Graph graph = cache();
   RunOptions options;

@@ -1,5 +1,5 @@
-// What a run costs the system once a program has run before: nothing that grows with its steps, and no page that is touched for the first
-// time.
+// System resources that a run uses after the first run of a program: nothing that grows with its steps, and no page that is touched for the
+// first time.
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
@@ -53,7 +53,7 @@ Executable compiled(const Graph& graph, const CompileOptions& options) {
   return *program;
 }
 
-/// Products, chains, reductions and movement, over and over.
+/// A loop of products, chains, reductions and movement.
 Graph loop(int trips) {
   return trace("loop", {{"x", "f32[16, 16]"}, {"b", "f32[16]"}}, [trips](Tensor x, Tensor b) {
     Tensor last = for_loop(trips, x, [&](Tensor, Tensor s) {
@@ -70,7 +70,7 @@ Tensor centred(Tensor x) {
   return x - mean(x, {.axis = 1, .keepdims = true});
 }
 
-/// The host makes and takes values while they cross, in parts.
+/// The host sends and receives values in chunks while it computes on them.
 Graph large_loop(int trips) {
   return trace("large", {{"x", "f32[900, 1000]"}}, [trips](Tensor x) {
     const Tensor last = for_loop(trips, x, [](Tensor, Tensor s) {
@@ -81,7 +81,7 @@ Graph large_loop(int trips) {
   });
 }
 
-/// Of the third run.
+/// The number of allocations in the third run.
 std::int64_t allocations_of(const Graph& graph, const char* device) {
   CompileOptions options{.device = device, .placement = device == std::string_view("none") ? Policy::host : Policy::accelerator};
   const Executable program = compiled(graph, options);

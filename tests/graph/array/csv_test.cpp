@@ -1,4 +1,4 @@
-// csv tables of numbers: what is read, and the position named in every error.
+// CSV tables of numbers: the accepted forms, and the position named in every error.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -38,7 +38,7 @@ TEST(Csv, TheShapeIsTheTypes) {
   EXPECT_EQ(read("1,2,3,4\n", {DType::i32, {4}})->shape(), (Shape{4}));
   EXPECT_EQ(read("1\n2\n3\n4\n", {DType::i32, {4}})->shape(), (Shape{4}));
   EXPECT_EQ(read("1,2\n3,4\n", {DType::i32, {2, 2}})->shape(), (Shape{2, 2}));
-  // Of more axes, rows are those of the first or of the last one, as `a.reshape(len(a), -1)` and `a.reshape(-1, a.shape[-1])` give them.
+  // For more than two axes, rows follow the first or the last axis, as in `a.reshape(len(a), -1)` and `a.reshape(-1, a.shape[-1])`.
   EXPECT_EQ(read("1,2,3,4\n5,6,7,8\n", {DType::i32, {2, 2, 2}})->at(4), 5);
   EXPECT_EQ(read("1,2\n3,4\n5,6\n7,8\n", {DType::i32, {2, 2, 2}})->at(4), 5);
   EXPECT_EQ(*read("7", {DType::i64, {}}), Array::scalar<std::int64_t>(7));

@@ -1,4 +1,4 @@
-// npy files: every type there and back, what NumPy writes, and everything that can be wrong with a file.
+// npy files: a round trip of every type, files that NumPy writes, and every possible error in a file.
 #include "graph/array/npy.h"
 
 #include <fcntl.h>
@@ -284,14 +284,14 @@ TEST(ReadArray, ErrorsShowBothTypes) {
   EXPECT_EQ(read_array("data.txt", {DType::i32, {1}}).error().message, "cannot read `data.txt`: the name must end in .npy or .csv");
 }
 
-/// What `read` gives while another thread writes `content` to the pipe, or as much of it as is taken.
+/// The result of `read` while another thread writes `content` to the pipe, or as much of it as is read.
 template <class F>
 auto through_pipe(const std::string& path, const std::string& content, F&& read) {
   std::thread writer([&] {
     const int file = ::open(path.c_str(), O_WRONLY);
     for (std::size_t at = 0; at < content.size();) {
       const ssize_t n = ::write(file, content.data() + at, content.size() - at);
-      if (n < 0) break;  // nobody reads any more
+      if (n < 0) break;  // the reader has closed the pipe
       at += static_cast<std::size_t>(n);
     }
     ::close(file);
@@ -315,7 +315,7 @@ TEST(Npy, AreReadFromPipesByTheirTypes) {
   EXPECT_EQ(through_pipe(path, numbers.substr(0, numbers.size() - 3), read).error().message,
             start + "`i32[2]` needs 8 bytes of data, but the file has 5");
   EXPECT_EQ(through_pipe(path, numbers.substr(0, 40), read).error().message, start + "truncated npy header");
-  // What is not wanted is not read, however much it says it has.
+  // Unwanted data is not read, whatever size the header claims.
   EXPECT_EQ(through_pipe(path, npy(dict("<i4", "False", "(1152921504606846976,)"), "1234"), read).error().message,
             "`" + path + "` holds i32[1152921504606846976], but i32[2] is wanted");
   EXPECT_EQ(through_pipe(path, "\x93NUMPY" + std::string("\2\0\xff\xff\xff\xff", 6) + std::string(1 << 21, ' '), read).error().message,

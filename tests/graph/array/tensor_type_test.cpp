@@ -1,4 +1,4 @@
-// Types, shapes, half precision (every bit pattern) and figures for people.
+// Types, shapes, half precision (every bit pattern) and human-readable figures.
 #include "graph/array/tensor_type.h"
 #include "graph/base/units.h"
 
@@ -17,7 +17,7 @@ std::uint32_t bits_of(float value) {
   return std::bit_cast<std::uint32_t>(value);
 }
 
-/// What the bits mean by the definition of the format, computed in double.
+/// The value of the bits by the definition of the format, computed in double.
 double decode(std::uint16_t bits, int exponent_bits, int mantissa_bits) {
   const int bias = (1 << (exponent_bits - 1)) - 1;
   const int exponent = (bits >> mantissa_bits) & ((1 << exponent_bits) - 1);

@@ -1,4 +1,4 @@
-// Diagnostics for people: equal ones once, the costliest first, no more than can be read.
+// Diagnostics as shown to people: equal ones are shown once, the costliest come first, and their number is limited.
 #include "graph/base/diagnostic_folding.h"
 
 #include <gmock/gmock.h>

@@ -1,4 +1,4 @@
-// Diagnostics: what is printed, character for character; SARIF; the -W flags; suggestions.
+// Diagnostics: the printed text, character for character; SARIF; the -W flags; suggestions.
 #include "graph/base/diagnostic_text.h"
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ SourceLocation at(const std::string& file, int line, int column, std::shared_ptr
   return {std::make_shared<const std::string>(file), line, column, std::move(via)};
 }
 
-/// What `diagnostic` prints, with the file's folder left out.
+/// The printed text of `diagnostic`, without the file's folder.
 std::string text(const TemporaryFolder& folder, const Diagnostic& diagnostic, const TextStyle& style = {}) {
   std::string result = to_text(diagnostic, style);
   const std::string prefix = folder.path("");

@@ -1,4 +1,4 @@
-// Files in: what is read, and that nothing is read beyond a limit, of a device or a pipe neither.
+// Reading files: their content, and that nothing is read beyond a limit, also not from a device or a pipe.
 #include "graph/base/file.h"
 
 #include <gtest/gtest.h>

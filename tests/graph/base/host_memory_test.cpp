@@ -1,4 +1,4 @@
-// How much memory a process may use, by trees of files as control groups of both versions have them.
+// The amount of memory that a process may use, on folder trees like those of control groups, versions 1 and 2.
 #include "graph/base/host_memory.h"
 
 #include <gtest/gtest.h>

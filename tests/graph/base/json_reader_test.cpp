@@ -1,4 +1,4 @@
-// Reading JSON: what events and tree say of a document, and what is no JSON.
+// The JSON reader: the events and the tree of a document, and texts that are not JSON.
 #include "graph/base/json_reader.h"
 
 #include <gmock/gmock.h>
@@ -12,7 +12,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::StartsWith;
 
-/// Notes every event; ends the reading at the text "stop".
+/// Records every event; stops the reading at the text "stop".
 class Notes final : public JsonEvents {
  public:
   bool scalar(JsonScalar&& s) override {

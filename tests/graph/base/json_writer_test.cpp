@@ -1,4 +1,4 @@
-// The writer against a library's: byte for byte the same documents, numbers that read back, and text of any bytes.
+// The JSON writer against a library's: byte for byte the same documents, numbers that read back, and text of arbitrary bytes.
 #include "graph/base/json_writer.h"
 
 #include <gtest/gtest.h>

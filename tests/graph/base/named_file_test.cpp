@@ -1,4 +1,4 @@
-// Files that are named inside files: what is opened, what is refused, and that nothing is waited for.
+// Files that are named inside other files: which are opened, which are refused, and that opening one never blocks.
 #include "graph/base/named_file.h"
 
 #include <gtest/gtest.h>
@@ -36,7 +36,7 @@ TEST(RegularFile, IsAFileOnDiskAndNothingElse) {
   };
   refused(folder.path("none"), "No such file or directory");
   refused(folder.path(""), "Is a directory");
-  refused(folder.path("pipe"), "it is no regular file");  // which nobody writes to: it would be waited for
+  refused(folder.path("pipe"), "it is no regular file");  // the pipe has no writer: reading it would block
   refused("/dev/null", "it is no regular file");
   refused("/dev/zero", "it is no regular file");
   refused("/proc/self/environ", "it is no file on disk");
@@ -124,7 +124,7 @@ TEST_F(FileRootsTest, OfAModelInTheRootAreNotTheWholeMachine) {
   EXPECT_TRUE(FileRoots("/m.onnx", {"/"}).open("/etc/passwd")) << "the user asks for it";
 }
 
-/// As the Hugging Face cache keeps a model.
+/// A model as the Hugging Face cache stores it.
 TEST(FileRoots, FollowLinksWithinTheCacheOfAModel) {
   const TemporaryFolder folder;
   fs::create_directories(folder.path("hub/models--x/snapshots/5f1"));
@@ -153,7 +153,7 @@ TEST(SourceLines, OfNamesThatAFileStatesStayInItsRoots) {
   EXPECT_EQ(*lines.line(stated("in.py")), "in");
   EXPECT_EQ(lines.line(stated(out)), nullptr);
   EXPECT_EQ(lines.line(stated("/proc/self/environ")), nullptr);
-  // The program's own places lie anywhere, also in a file that a model must not name.
+  // The source locations of a traced program may be in any file, also in one that a model must not name.
   const SourceLocation own{std::make_shared<const std::string>(out), 1, 1, nullptr};
   ASSERT_NE(lines.line(own), nullptr);
   EXPECT_EQ(*lines.line(own), "secret");

@@ -1,4 +1,4 @@
-// Numbers as text: the fewest digits that read back, C's printf without its locale, and what is read.
+// Numbers as text: the fewest digits that read back, C's printf without its locale, and the texts that are accepted as numbers.
 #include "graph/base/number_text.h"
 
 #include <gtest/gtest.h>

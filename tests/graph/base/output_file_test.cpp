@@ -1,4 +1,4 @@
-// Files out: whole or not at all, in the place and with the mode that they are to have, and nothing left behind by what is not finished.
+// Writing files: a file is written whole or not at all, at its path and with its mode, and an unfinished one leaves nothing behind.
 #include "graph/base/output_file.h"
 
 #include <fcntl.h>
@@ -30,7 +30,7 @@ class OutputFileTest : public ::testing::TestWithParam<Unfinished> {
     if (Status written = file->write(text); !written) return written;
     return file->commit();
   }
-  /// It cannot be written, which is known before, and nothing changes.
+  /// Checks that the file is refused before anything is written, and that nothing changes.
   void expect_refused(const std::string& path, const std::string& why) {
     const std::size_t files = folder_.files();
     for (const Status& status : {write(path, "new"), check_writable(path)}) {
@@ -206,7 +206,7 @@ TEST_P(OutputFileTest, ManyAtOnceAreEachWhole) {
   EXPECT_EQ(folder_.files(), 1U);
 }
 
-/// Ends a process that has not finished its file by `signal`; gives the signal that ended it.
+/// Ends a process with an unfinished file by `signal`; returns the signal that ended it.
 int end_while_writing(const std::string& path, Unfinished unfinished, int signal) {
   int ready[2];
   EXPECT_EQ(::pipe(ready), 0);

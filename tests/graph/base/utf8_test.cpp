@@ -11,7 +11,7 @@
 namespace cleave {
 namespace {
 
-/// Decodes as the definition reads: lengths from the leading bits, then overlong forms, surrogates and the end of Unicode by value.
+/// Decodes literally by the definition: lengths from the leading bits, then overlong forms, surrogates and the end of Unicode by value.
 std::optional<char32_t> naive_character(std::string_view bytes) {
   const auto at = [&](std::size_t i) { return static_cast<unsigned char>(bytes[i]); };
   if (bytes.empty()) return std::nullopt;

@@ -1,4 +1,4 @@
-// attention: what it refuses, its causal rule, its masks, and what a query gives that sees no key.
+// attention: calls that it refuses, its causal rule, its masks, and the result of a query that sees no key.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -20,7 +20,7 @@ Array rows(std::vector<float> numbers) {
   return Array::of<float>({count, 1}, std::move(numbers));
 }
 
-/// Of keys that are all zero: each query gives the mean of the values that it sees.
+/// Results for keys that are all zero: each query gives the mean of the values that it sees.
 std::vector<double> means(std::int64_t queries, std::vector<float> values, const Attributes& attributes, std::vector<Array> mask = {}) {
   const auto keys = static_cast<std::int64_t>(values.size());
   std::vector<Array> inputs{Array({DType::f32, {queries, 1}}), Array({DType::f32, {keys, 1}}), rows(std::move(values))};

@@ -1,5 +1,5 @@
-// What every composite function must keep, tested unasked: add one and a sample (tests/support/op_samples), and it is here. That results
-// are right is a matter of the comparison with other libraries and of the functions' own tests.
+// Properties of every composite function. A new function with a sample (tests/support/op_samples) is tested here automatically. Whether
+// results are right is checked by the comparison with other libraries and by the functions' own tests.
 #include <gtest/gtest.h>
 
 #include <map>

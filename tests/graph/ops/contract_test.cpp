@@ -1,4 +1,4 @@
-// What every op of the vocabulary must keep, tested unasked: add an op and a sample (tests/support/op_samples), and it is here.
+// Properties of every op of the vocabulary. A new op with a sample (tests/support/op_samples) is tested here automatically.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -13,7 +13,7 @@
 namespace cleave::testing {
 namespace {
 
-/// "name(a, [b], c?)" taken apart.
+/// The parts of a signature "name(a, [b], c?)".
 struct Signature {
   struct Parameter {
     std::string name;
@@ -197,7 +197,7 @@ TEST(OpContract, CostsAreFiniteAndGrow) {
     if (bytes > e.largest) e.largest = bytes, e.dear = cost;
   }
   for (const auto& [op, e] : all) {
-    if (op->moves_to != Side::none) continue;  // a meant transfer costs its transfer, which is the machine's
+    if (op->moves_to != Side::none) continue;  // an explicit transfer costs its transfer, which depends on the machine
     EXPECT_GE(e.dear.flops, e.cheap.flops) << op->name;
     EXPECT_GT(e.dear.flops + e.dear.bytes, e.cheap.flops + e.cheap.bytes) << op->name;
   }
@@ -238,7 +238,7 @@ TEST(OpContract, WrongAttributesAreRefused) {
   }
 }
 
-/// Operands that no op of this arity may take: shapes that do not fit, element types that nobody computes on together.
+/// Operands that no op of this arity may accept: incompatible shapes, and element types that cannot be combined.
 TEST(OpContract, ElementwiseOpsRefuseShapesThatDoNotBroadcast) {
   for (const OpSample& sample : op_samples()) {
     if (!sample.op->elementwise() || sample.inputs.size() < 2) continue;
@@ -263,8 +263,8 @@ TEST(OpContract, OpsOfSeveralOperandsRefuseMixedElementTypes) {
   }
 }
 
-/// Calls near the samples: other element types, shapes from nothing to absurd, other numbers. Whatever the rules say yes to must be a type
-/// of bearable size with a bearable cost, and small calls must run.
+/// Calls near the samples: other element types, shapes from empty to absurdly large, other numbers. If the rules accept a call, its types
+/// and cost must be of reasonable size, and small calls must run.
 class Mutator {
  public:
   explicit Mutator(std::uint64_t seed) : random_(seed) {}

@@ -1,4 +1,4 @@
-// Values of convolutions and pools, worked out by hand, and what their calls are refused for: which number is wrong is said.
+// Results of convolutions and pools, worked out by hand, and refused calls: the error says which number is wrong.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -51,7 +51,8 @@ TEST(Convolution, WrongNumbersAreNamed) {
   EXPECT_THAT(refused({x, weight}, {{"pads", Integers{std::int64_t{1} << 62}}}), HasSubstr("is too large"));
 }
 
-/// Values of PyTorch 2.15. A window may be larger than what it covers, where the last one begins before the end and is counted.
+/// Values of PyTorch 2.15. A window may be larger than its input if, by rounding up, the last window begins inside the input and is
+/// counted.
 TEST(Pools, TakeAWindowLargerThanTheInputThatIsRoundedUp) {
   const Array x = Array::of<float>({1, 1, 3}, {1, 2, 3});
   const auto pooled = [&](const char* op, std::int64_t stride, bool padding = false) {

@@ -1,4 +1,4 @@
-// einsum: what it computes, how it is lowered, and what it says about wrong equations.
+// einsum: its results, its lowering, and the errors of wrong equations.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

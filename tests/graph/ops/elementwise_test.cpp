@@ -1,4 +1,4 @@
-// Values of the element-wise ops; the expected numbers are NumPy's unless a comment says otherwise.
+// Results of the element-wise ops; the expected numbers are NumPy's unless a comment says otherwise.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -261,7 +261,7 @@ TEST(ElementwiseOps, WhereClipAndAstype) {
   EXPECT_THAT(elements(as(Array::of<bool>({2}, {true, false}), DType::f32)), ElementsAre(1, 0));
 }
 
-/// What a device generates code from is the text of what runs here.
+/// The text that devices generate code from is the text of the function that runs here.
 TEST(ElementwiseOps, ScalarTexts) {
   EXPECT_EQ(find_op("add")->scalar, "a + b");
   EXPECT_EQ(find_op("exp")->scalar, "exp(a)");

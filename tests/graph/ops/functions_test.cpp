@@ -1,5 +1,5 @@
-// The functions of ops/ops.h and its neighbours: one for every op of the vocabulary, each recording that op, with the attributes that were
-// asked for.
+// The functions of ops/ops.h and its neighbors: one for every op of the vocabulary, each of which records that op with the given
+// attributes.
 #include <gtest/gtest.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// The random generator: known answers, its distribution, and that seed, step and position are all that counts.
+// The random generator: known answers, its distribution, and that numbers depend on seed, step and position alone.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -50,7 +50,7 @@ Array draw(const char* op, std::int64_t count, Attributes attributes, const std:
   return call_op(op, step, attributes);
 }
 
-/// With three quarters of 2^32 integers, bits times their number would draw every third one twice as often.
+/// A range of three quarters of 2^32 integers: plain scaling of 32 random bits would draw every third one twice as often.
 TEST(Random, IntegersAreEquallyLikely) {
   constexpr std::int64_t kCount = 90000, kRange = std::int64_t{3} << 30;
   for (const std::int64_t range : {kRange, kRange << 31, std::int64_t{6}}) {

@@ -1,4 +1,4 @@
-// Recurrent networks: what is refused, and that a loop over the sequence stands in the graph with one step behind its product.
+// Recurrent networks: refused calls, and that the graph has a loop over the sequence with one step behind its matrix product.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// Values of matmul, the reductions and softmax; the expected numbers are NumPy's unless a comment says otherwise.
+// Results of matmul, the reductions and softmax; the expected numbers are NumPy's unless a comment says otherwise.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// Values of the shape, indexing, joining and creation ops; the expected numbers are NumPy's unless a comment says otherwise.
+// Results of the shape, indexing, joining and creation ops; the expected numbers are NumPy's unless a comment says otherwise.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// Reading and changing arrays at computed places: what is given, what is refused, and which index an error names.
+// Reading and updating arrays at computed indices: results, refused calls, and the index that an error names.
 #include "graph/ops/updates.h"
 
 #include <gmock/gmock.h>
@@ -131,7 +131,7 @@ TEST(Windows, AreTracedByTheirFunctions) {
   EXPECT_TRUE(graph.ok()) << graph.diagnostics.begin()->message;
 }
 
-/// Of every sample.
+/// Checked on every sample.
 TEST(InPlace, WhatKeepsBytesKeepsThem) {
   std::set<std::string> seen;
   for (const OpSample& sample : op_samples()) {

@@ -1,4 +1,4 @@
-// nonzero, non_max_suppression, roi_align and grid_sample: what is given, what is refused, and which index an error names. tests/reference
+// nonzero, non_max_suppression, roi_align and grid_sample: results, refused calls, and the index that an error names. tests/reference
 // compares them with NumPy and ONNX.
 #include "graph/ops/vision.h"
 

@@ -1,4 +1,5 @@
-// gather_calls: which calls stand together, what stands before, between and behind them, and what effects keep where it is.
+// gather_calls: which calls are moved together, which operations come before, between and behind them, and operations that effects keep in
+// place.
 #include "graph/passes/gather_calls.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
-// hoist_invariant: what it moves out of loops, what it leaves there, and that the results stay (random programs: simplify_test.cpp).
+// hoist_invariant: operations that it moves out of loops, operations that it leaves there, and unchanged results (random programs:
+// simplify_test.cpp).
 #include "graph/passes/hoist_invariant.h"
 
 #include <gtest/gtest.h>
@@ -10,7 +11,7 @@
 namespace cleave {
 namespace {
 
-/// The kinds of the regions in which the ops of a name stand after the pass, in program order.
+/// The kinds of the regions that contain the ops of this name after the pass, in program order.
 std::vector<RegionKind> regions_of(const Graph& traced, std::string_view op) {
   EXPECT_TRUE(traced.ok());
   const Graph graph = hoist_invariant(traced);
@@ -85,7 +86,7 @@ TEST(HoistInvariant, WhatMayFailOrHasAnEffectStaysAndAPinChangesNothing) {
   EXPECT_EQ(regions_of(graph, "to_accelerator"), Places{kBody});
 }
 
-/// The planner decides by cost whether a kernel in the loop reads them in place.
+/// The planner decides by cost whether a kernel in the loop reads the repeated elements directly from their source.
 TEST(HoistInvariant, WhatRepeatsElementsMovesToo) {
   const Graph graph = trace("t", {{"x", "f32[64, 64]"}, {"w", "f32[64]"}}, [](Tensor x, Tensor w) {
     return for_loop(10, x, [&](Tensor, Tensor y) { return y + broadcast_to(w, {64, 64}); });

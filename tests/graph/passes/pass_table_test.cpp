@@ -1,4 +1,4 @@
-// The table of passes: every row keeps what a program computes, alone and in any combination with the others; rows can be shown and left
+// The table of passes: every pass preserves a program's results, alone and in any combination with the others; passes can be shown and left
 // out by name.
 #include "graph/passes/pass_table.h"
 

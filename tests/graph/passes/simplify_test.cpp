@@ -1,4 +1,4 @@
-// simplify: what it drops, merges and folds, what it must leave alone, and that random programs give the same results after it.
+// simplify: operations that it drops, merges and folds, operations that it must leave alone, and unchanged results of random programs.
 #include "graph/passes/simplify.h"
 
 #include <gtest/gtest.h>
@@ -40,7 +40,7 @@ class SimplifyTest : public ::testing::Test {
     return op("host_call", {argument}, {{"function", std::shared_ptr<const HostFunction>(std::move(function))}});
   }
 
-  /// Ends the trace; the text of the simplified program, without its head.
+  /// Ends the trace; returns the text of the simplified program without its header.
   std::string simplified() {
     graph_ = simplify(t.finish());
     std::string text = print(graph_, {.locations = false});
@@ -85,7 +85,7 @@ TEST_F(SimplifyTest, DropsCarriedValuesThatFeedOnlyThemselves) {
   const std::vector<Tracer::State> initial{state("a", x), state("b", x), state("d", x), state("e", x)};
   const Tracer::Loop loop = t.begin_for(number(3), initial, at(1));
   const std::vector<Tracer::State> yielded{state("a", op("exp", {loop.inside[0]})),                  // read after the loop
-                                           state("b", op("add", {loop.inside[1], x})),               // by nobody
+                                           state("b", op("add", {loop.inside[1], x})),               // has no reader
                                            state("d", op("add", {loop.inside[2], loop.inside[3]})),  // by each other
                                            state("e", op("add", {loop.inside[3], loop.inside[2]}))};
   output(t.end_for(yielded)[0]);
@@ -151,18 +151,18 @@ TEST_F(SimplifyTest, MergesEqualNodesThatCanBeRead) {
   const std::vector<Tracer::State> then_values{state("y", inside)}, else_values{state("y", outside)};
   output(t.end_branch(then_values, else_values)[0]);
   output(first);
-  // One arm does not see the other: both keep their own sum.
+  // One branch does not see the other: both keep their own sum.
   EXPECT_EQ(simplified(),
             "%x.0 = input : f32[3]\n%c.1 = input : bool[]\n%first.2 = exp(%x.0) : f32[3]\nif(%c.1) expected 0.5 assumed {\n"
             "  %3 = add(%first.2, %first.2) : f32[3]\n  %4 = exp(%3) : f32[3]\n} else {\n"
             "  %5 = add(%first.2, %first.2) : f32[3]\n  %6 = exp(%5) : f32[3]\n}\n%y.7 = merge(%4, %6) : f32[3]\n"
             "output \"out1\" %y.7\noutput \"out2\" %first.2\n");
-  EXPECT_EQ(graph_.producer(graph_.outputs[1].value).location.line, 1);  // the earlier one's place
+  EXPECT_EQ(graph_.producer(graph_.outputs[1].value).location.line, 1);  // the location of the earlier one
 }
 
 TEST_F(SimplifyTest, NeverReadsALaterOrInnerNode) {
   const Operand first = t.constant(Array::of<std::int32_t>({1}, {0}), at(1));
-  const auto taken = [&] { return op("take", {x, first}, {{"axis", std::int64_t{0}}}); };  // which stays where it is
+  const auto taken = [&] { return op("take", {x, first}, {{"axis", std::int64_t{0}}}); };  // an operation that is not moved
   t.begin_for(number(2), {}, at(1));
   print_value(taken());
   t.end_for({});
@@ -255,12 +255,12 @@ Observed observe(const Graph& graph, const std::map<std::string, Array>& inputs,
   return observed;
 }
 
-/// What stands where: op and source line, with the kinds of the regions around it.
+/// Each operation's op and source line, with the kinds of the regions around it.
 std::multiset<std::string> places(const Graph& graph) {
   std::multiset<std::string> result;
   for (const Node& node : graph.nodes) {
     if (node.kind == NodeKind::constant) continue;      // may be a folded operation
-    if (node.op && node.op->name == "zeros") continue;  // may stand for a value that a loop overwrites unread
+    if (node.op && node.op->name == "zeros") continue;  // may replace a value that a loop overwrites unread
     std::string place = std::string(node.op ? std::string_view(node.op->name) : to_string(node.kind)) + " " + to_string(node.location);
     for (RegionId region = node.region; region.valid(); region = graph.regions[region].parent) {
       place += " in " + std::string(to_string(graph.regions[region].kind));

@@ -1,4 +1,4 @@
-// What moves back into loops: where it stands then, and that the graph is sound.
+// Operations that move back into loops: their new position, and that the graph is well formed.
 #include "graph/passes/sink.h"
 
 #include <gmock/gmock.h>
@@ -34,7 +34,7 @@ RegionId region_of(const Graph& graph, std::string_view op) {
   return graph.nodes[find(graph, op)].region;
 }
 
-/// abs and exp in front of two loops, one in the other, both of which read what exp gives.
+/// abs and exp before two nested loops, both of which read the result of exp.
 Graph nested_loops() {
   return trace("m", {{"x", "f32[4]"}, {"y", "f32[4]"}}, [](Tensor x, Tensor y) {
     const Tensor z = exp(abs(y));

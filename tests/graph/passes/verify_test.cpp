@@ -1,4 +1,4 @@
-// Each rule of graph.h, broken on purpose in a graph that keeps them all, gives its sentence.
+// verify() reports each rule of graph.h that is broken on purpose in an otherwise valid graph, with that rule's message.
 #include "graph/passes/verify.h"
 
 #include <gmock/gmock.h>
@@ -233,7 +233,7 @@ TEST(Verify, ABodySeesItsConditionAndAnArmWhatStandsBefore) {
   const ValueId seen = sample.call("logical_not", sample.inside(sample.repeat, 1), {sample.go_on}, kBool);
   sample.call("logical_not", sample.inside(sample.repeat, 1), {seen}, kBool);
   EXPECT_THAT(verify(sample.graph), ::testing::IsEmpty());
-  // What an arm or body passes out may also come from outside of it.
+  // A branch or loop body may also yield a value from outside.
   sample.at(sample.chosen).inputs = {sample.x, sample.result(sample.w, 1)};
   sample.at(sample.v).inputs[1] = sample.x;
   EXPECT_THAT(verify(sample.graph), ::testing::IsEmpty());

@@ -1,4 +1,4 @@
-// The text form: what is printed reads back as the same graph, and no damage to a text does more than an Error.
+// The text form: printed text reads back as the same graph, and damaged text causes nothing worse than an Error.
 #include "graph/text/text.h"
 #include "graph/passes/same_program.h"
 
@@ -27,7 +27,7 @@ std::string lines(std::initializer_list<std::string_view> items) {
   return text;
 }
 
-/// A program with one of everything that the text form knows.
+/// A program with one of each construct of the text form.
 Graph small_program() {
   Tracer t("small");
   const Operand x = t.input("x", {DType::f32, {2}}, {{"file", std::string("data/x.npy")}}, at(1));

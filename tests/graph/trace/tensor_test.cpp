@@ -1,4 +1,4 @@
-// Operators on Tensors: what they record, and that they record the line where they stand.
+// Operators on Tensors: the operations that they record, each with its source line.
 #include "graph/trace/tensor.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// trace() and what may stand inside it: nests, loops, branches, scopes, parameters, host functions.
+// trace() and the constructs inside it: nested values, loops, branches, scopes, parameters, host functions.
 #include "graph/trace/trace.h"
 
 #include <gmock/gmock.h>
@@ -142,7 +142,7 @@ TEST(Trace, TheLastNameOfAValueIsItsOutputs) {
   EXPECT_EQ(names_of([](Tensor) { return named("half", 0.5); }), Names{"half"});
   EXPECT_EQ(names_of([](Tensor x) {
               Tensor y = x + 1;
-              named("y", y);  // what it returns is not needed
+              named("y", y);  // its return value is optional
               return y;
             }),
             Names{"y"});
@@ -161,7 +161,7 @@ TEST(Trace, ResultsOfLoopsAndBranchesTakeTheNameGivenInside) {
                   sum(x) > 0, [&] { return x; }, [&] { return named("y", x); });
             }),
             Names{"y"});
-  // A member of the state has its name from there.
+  // A member of the state is named after that member.
   EXPECT_EQ(names_of([](Tensor x) {
               return for_loop(3, Layer{x, x}, [](Tensor, Layer v) { return Layer{named("y", v.w * 2), v.b}; });
             }),
@@ -187,7 +187,7 @@ TEST(Trace, AValueWithSeveralNamesIsAnOutputByEach) {
             }),
             (Names{"a", "b", "output2"}));
   EXPECT_EQ(names_of([](Tensor x) { return std::tuple(named("output1", x + 1), x + 2); }), (Names{"output1", "output2"}));
-  // An input keeps its name in messages, as runs are given it by that.
+  // An input keeps its name in messages, since runs pass it by that name.
   const Graph graph = trace("t", {{"x", "f32[2]"}}, [](Tensor x) { return named("y", x); });
   EXPECT_EQ(graph.values[graph.outputs[0].value].name, "x");
 }

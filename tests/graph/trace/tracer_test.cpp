@@ -35,7 +35,7 @@ class TracerTest : public ::testing::Test {
   std::string type(const Operand& operand) { return t.type(operand) ? to_string(*t.type(operand)) : "poison"; }
   Tracer::State state(std::string name, Operand operand, int line = 20) { return {std::move(name), std::move(operand), at(line)}; }
 
-  /// The only diagnostic so far.
+  /// Checks the only diagnostic so far.
   void expect_error(DiagnosticKind kind, std::string_view message, int line) {
     const Diagnostics& all = t.graph().diagnostics;
     ASSERT_EQ(all.size(), 1U);
@@ -319,7 +319,7 @@ TEST_F(TracerTest, WhileLoop) {
 
 class EndlessTest : public TracerTest {
  protected:
-  /// A while loop over a carried i32 whose condition and next value are made by `condition` and `next`.
+  /// A while loop over a loop-carried i32 with the given condition and next value.
   template <class C, class N>
   void loop(const C& condition, const N& next) {
     const std::vector<Tracer::State> initial{state("k", number(0))};
@@ -379,7 +379,7 @@ TEST_F(EndlessTest, PrintDoesNotEndIt) {
 TEST_F(EndlessTest, LoopsThatMayEnd) {
   loop([&](const Operand& k) { return op("less", {k, number(2)}); }, [&](const Operand& k) { return advance(k); });
   loop([&](const Operand&) { return call_host(false); }, [&](const Operand& k) { return advance(k); });
-  // False at once, whatever follows.
+  // A condition that is false before the first iteration.
   loop([&](const Operand& k) { return op("less", {k, number(-1)}); }, [&](const Operand& k) { return k; });
 }
 TEST_F(EndlessTest, LoopsThatMayNotBegin) {

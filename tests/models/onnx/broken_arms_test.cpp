@@ -1,4 +1,5 @@
-// Arms of `If` that cannot be read: a run that does not take them is none the worse, and one that does ends with their mistake.
+// Branches of `If` that cannot be read: a run that does not take such a branch is unaffected, and one that does ends with the reader's
+// error.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -21,7 +22,7 @@ using testing::text_of_diagnostics;
 const Message kC = value_info("c", kBool, {}), kD = value_info("d", kBool, {});
 const Array kOnes = Array::of<float>({2, 3}, {1, 1, 1, 1, 1, 1});
 
-/// An arm of one node; MatMul of `x` by itself does not fit.
+/// A branch of one node; MatMul of `x` with itself has incompatible shapes.
 Message arm_message(const char* op, const char* name = "") {
   const bool two = std::string_view(op) == "MatMul";
   return graph_of(
@@ -42,7 +43,7 @@ Graph read_nodes(std::vector<Message> nodes, const ModelOptions& options = {}, c
   EXPECT_TRUE(!graph.ok() || verify(graph).empty());
   return graph;
 }
-/// The first number of the result, or the error with its place.
+/// The first number of the result, or the error with its location.
 std::string first_number(const Graph& graph, bool c, bool d = true) {
   if (!graph.ok()) return text_of_diagnostics(graph);
   const std::map<std::string, Array> inputs = {{"x", kOnes}, {"c", Array::scalar(c)}, {"d", Array::scalar(d)}};
@@ -104,7 +105,7 @@ TEST(BrokenArms, TakeTheArmAroundThemAlongWhereNeitherIsWhole) {
   EXPECT_EQ(first_number(outer, false), "1");
 }
 
-// What reads the result of such an `If` is looked at only once the arm is known.
+// Readers of the result of such an `If` are only examined once the branch is known.
 TEST(BrokenArms, AreFoundBehindEachOther) {
   const Graph graph =
       read_nodes({choice("first", "c", arm_message("Neg"), arm_message("MatMul", "a"), "z"),
@@ -159,7 +160,7 @@ TEST(BrokenArms, AreGivenUpWhereThereAreTooManyBehindEachOther) {
   EXPECT_FALSE(read_nodes(nodes).ok());
 }
 
-// The warning goes by flags as others do.
+// The warning obeys flags like other warnings.
 TEST(BrokenArms, AreSilencedOrErrorsByFlags) {
   const Graph graph = read_nodes({choice("pick", "c", arm_message("Neg"), arm_message("MatMul", "bad"), "y")});
   const auto plan = [&](const char* flag) {

@@ -1,4 +1,4 @@
-// A model file that changes under a program: what was read stays as it was, and what changes while it is read is one Error.
+// A model file that changes while a program uses it: data already read stays the same, and a change during reading is one Error.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -36,7 +36,7 @@ std::string model_of(float weight) {
   return file_with(floats("w", {kElements}, std::vector<float>(kElements, weight)));
 }
 
-/// The file's bytes are written anew, without a new file.
+/// Overwrites the file's bytes in place, without creating a new file.
 void overwrite(const std::string& path, const std::string& bytes) {
   std::FILE* file = std::fopen(path.c_str(), "r+");
   ASSERT_TRUE(file);

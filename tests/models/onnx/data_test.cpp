@@ -1,5 +1,5 @@
-// ONNX's operators that move, choose, count and reduce data, where the package's conformance cases say nothing: results whose size depends
-// on data, windows at computed places, older versions, what folds, and what is refused.
+// ONNX operators that move, select, count and reduce data, for cases that the package's conformance tests do not cover: results whose size
+// depends on data, windows at computed positions, older versions, constant folding, and refused nodes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -41,7 +41,7 @@ std::string said_of_file(const File& file) {
   return text_of_diagnostics(read_file(file));
 }
 
-/// Every output by its name, as text, computed by the meanings.
+/// Every output by its name, as text, computed by the reference implementations.
 std::map<std::string, std::string> results_of_file(const File& file, std::map<std::string, Array> inputs) {
   const Graph graph = read_file(file);
   std::map<std::string, std::string> found;
@@ -75,7 +75,7 @@ TEST(OnnxData, TakesTheSizeThatTheUserBounds) {
   EXPECT_EQ(results_of_file(file, {{"x", matrix({5, 0, 7, 0, 0, 9})}}), (Texts{{"y", "[[0, 0, 1, 0], [0, 2, 2, 0]]"}, {"y.count", "3"}}));
 }
 
-/// The Error of a run by the meanings.
+/// The Error of a run by the reference implementations.
 std::string fails(const File& file, std::map<std::string, Array> inputs) {
   const Graph graph = read_file(file);
   if (!graph.ok()) return text_of_diagnostics(graph);
@@ -132,7 +132,7 @@ TEST(OnnxData, RefusesWhatWouldNeedTheSize) {
 }
 
 TEST(OnnxData, ReadsNothingBehindTheCountAsAnIndex) {
-  // Behind the count lie zeros; ten less would be outside.
+  // Zeros follow the counted elements; ten less would be out of range.
   const File file{
       .nodes = {node("NonZero", {"v"}, {"places"}), node("Sub", {"places", "ten"}, {"less"}), node("Gather", {"v", "less"}, {"y"})},
       .inputs = {value_info("v", kFloat, {12})},
@@ -154,7 +154,7 @@ TEST(OnnxData, GroupsEqualRowsInTheOrderOfTheirFirst) {
                            {"inverse", "[0, 1, 0, 2]"},
                            {"counts", "[2, 1, 1, 0]"},
                            {"counts.count", "3"}}));
-  file.inputs = {};  // and where all is known, there is nothing to pad
+  file.inputs = {};  // if everything is known, there is nothing to pad
   file.initializers = {floats("v", {1, 4}, {3, 1, 3, 2})};
   EXPECT_EQ(results_of_file(file, {}),
             (Texts{{"y", "[[3.0, 1.0, 2.0]]"}, {"first", "[0, 1, 3]"}, {"inverse", "[0, 1, 0, 2]"}, {"counts", "[2, 1, 1]"}}));
@@ -162,7 +162,7 @@ TEST(OnnxData, GroupsEqualRowsInTheOrderOfTheirFirst) {
 
 // --- Slice -----------------------------------------------------------------------------------------------------------------------------
 
-/// As ONNX Runtime does, and the operator's text says: a start before the first element is moved to it, also where steps go backwards.
+/// A start before the first element is moved to it, also if steps go backwards: so ONNX Runtime does, and the operator's text says.
 TEST(OnnxData, BeginsABackwardSliceAtTheFirstElementAtTheEarliest) {
   const auto sliced = [](std::int64_t start, std::int64_t end, std::int64_t step) {
     const File file{.nodes = {node("Slice", {"v", "starts", "ends", "axes", "steps"}, {"y"})},

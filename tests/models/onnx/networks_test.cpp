@@ -1,5 +1,5 @@
-// Networks' operators of ONNX where the package's conformance cases say nothing: older versions, granularities, random numbers, what is
-// made of a node, and what is refused.
+// ONNX operators of neural networks, for cases that the package's conformance tests do not cover: older versions, quantization
+// granularities, random numbers, the lowering of a node, and refused nodes.
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -62,7 +62,7 @@ std::string result(const OneNode& of) {
   return to_string(results_of_node(of)[0]);
 }
 
-/// How often an operation stands in the part of the program that its outputs need.
+/// How many times an operation occurs in the part of the program that its outputs need.
 int count(const OneNode& of, std::string_view op) {
   const Graph graph = read_node(of);
   int found = 0;
@@ -151,7 +151,7 @@ TEST(OnnxNetworks, OneElementIsAScaleForAll) {
 }
 
 TEST(OnnxNetworks, SumsOfIntegerConvolutionsAreExact) {
-  const std::int64_t terms = 701;  // of 255 * 255: the sum is odd and beyond what f32 can hold
+  const std::int64_t terms = 701;  // each 255 * 255: the sum is odd and not representable in f32
   const Message x = bytes("x", kUint8, {1, 1, terms}, std::vector<std::uint8_t>(static_cast<std::size_t>(terms), 255));
   const Message w = bytes("w", kUint8, {1, 1, terms}, std::vector<std::uint8_t>(static_cast<std::size_t>(terms), 255));
   EXPECT_EQ(result({.op = "ConvInteger", .version = 10, .operands = {x, w}, .names = {"x", "w"}}),
@@ -248,7 +248,7 @@ TEST(OnnxNetworks, AttentionIsOneOperationWhereNothingIsAskedForInside) {
   EXPECT_EQ(count(node, "attention"), 1);
   EXPECT_EQ(count(node, "less_equal"), 0);  // by the operation's own rule
   EXPECT_EQ(count(node, "matmul"), 0);
-  node = attention(3, 5);  // the first query sees the first key only, where the operation's rule has the last query see all
+  node = attention(3, 5);  // the first query sees the first key only, but by the operation's rule the last query sees all keys
   node.attributes = {integer("is_causal", 1)};
   EXPECT_EQ(count(node, "attention"), 1);
   EXPECT_EQ(count(node, "less_equal"), 1);
@@ -257,7 +257,8 @@ TEST(OnnxNetworks, AttentionIsOneOperationWhereNothingIsAskedForInside) {
   EXPECT_EQ(count(node, "matmul"), 2);
 }
 
-/// Attention in its parts, as PyTorch's exporter writes it: both operands scaled, the keys transposed between reshapes, NaN taken out.
+/// Attention in separate operations, as PyTorch's exporter writes it: both operands scaled, the keys transposed between reshapes, NaN
+/// replaced.
 Graph attention_in_parts(bool guarded, const Message& mask, const ModelOptions& options = {}) {
   std::vector<Message> nodes = {node("Reshape", {"k", "flat"}, {"k3"}),
                                 node("Transpose", {"k3"}, {"kt3"}, {.attributes = {integers("perm", {0, 2, 1})}}),
@@ -291,7 +292,7 @@ TEST(OnnxNetworks, AttentionInPartsBecomesOneOperation) {
                                                              {"m", Array::of<float>({2, 3}, {0, 0, kNever, 0, 0, 0})}}});
   ASSERT_TRUE(run) << run.error().message;
   EXPECT_EQ(to_string(run->outputs[0].second), "[[[[1.5], [2.0]], [[4.5], [5.0]]]]");
-  // Without the guard a query that sees no key gives NaN, and `attention` zeros: it stays in parts where the mask may be such a one.
+  // Without the guard, a query that sees no key gives NaN, but `attention` gives zeros: if the mask may be such a one, it is not fused.
   const auto unguarded = [&](const ModelOptions& options) {
     const Graph made = attention_in_parts(false, mask, options);
     return made.ok() ? made.producer(made.outputs[0].value).op->name : to_text(made.diagnostics, {.color = false, .source = false});
@@ -311,7 +312,7 @@ TEST(OnnxNetworks, KeysTransposedTogetherWithTheirHeadsAreFoundToo) {
   const Graph graph = parse_onnx(model(graph_of(parts), 20), "m.onnx", {});
   ASSERT_TRUE(graph.ok()) << text_of_diagnostics(graph);
   EXPECT_EQ(graph.producer(graph.outputs[0].value).op->name, "attention");
-  // The first head's query meets the third key, the second head's one the second.
+  // The first head's query matches the third key, the second head's query the second key.
   const auto run = runtime::run_reference(graph, {.inputs = {{"q", Array::of<float>({1, 2, 1, 2}, {100, 0, 0, 100})},
                                                              {"k", Array::of<float>({1, 3, 2, 2}, {0, 9, 9, 0, 0, 9, 9, 8, 8, 9, 9, 0})}}});
   ASSERT_TRUE(run) << run.error().message;

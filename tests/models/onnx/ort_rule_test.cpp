@@ -1,4 +1,4 @@
-// ONNX Runtime's rule: which nodes it leaves on the host, and what it copies.
+// ONNX Runtime's placement rule: the nodes that it leaves on the host, and the values that it copies.
 #include "models/onnx/ort_rule.h"
 
 #include <gtest/gtest.h>
@@ -37,7 +37,7 @@ TEST(OrtRule, LeavesWhatComputesShapesOnTheHost) {
   EXPECT_TRUE(placed.copies.empty());
 }
 
-// A node without a kernel between two that have one: one copy there and one back, however many read it.
+// A node without a kernel between two that have one: one copy to it and one back, whatever the number of readers.
 TEST(OrtRule, CopiesToAndFromANodeWithoutAKernel) {
   const ValueRecord x{"x", Kind::input, kImage}, a{"0:a", Kind::computed, kImage}, b{"0:b", Kind::computed, kImage},
       c{"0:c", Kind::computed, kImage}, d{"0:d", Kind::computed, kImage};
@@ -51,7 +51,7 @@ TEST(OrtRule, CopiesToAndFromANodeWithoutAKernel) {
   EXPECT_FALSE(placed.copies[1].to_host);
 }
 
-// A shape computed from data (not from Shape) lies on the accelerator, and Reshape wants it on the host.
+// A shape computed from data (not by Shape) is on the accelerator, and Reshape needs it on the host.
 TEST(OrtRule, CopiesAShapeThatTheAcceleratorComputed) {
   const ValueRecord x{"x", Kind::input, kImage}, big{"w", Kind::initializer, {DType::i64, {1000}}}, i{"0:i", Kind::computed, kVector},
       y{"0:y", Kind::computed, kImage};

@@ -1,4 +1,4 @@
-// ONNX files -> Graph: what is read, with which types and names, and at which place messages stand.
+// From ONNX files to a Graph: the values with their types and names, and the positions of messages.
 #include <gtest/gtest.h>
 
 #include "executor/check/reference.h"
@@ -22,7 +22,7 @@ Graph read_parts(const GraphParts& parts, const ModelOptions& options = {}, std:
   return graph;
 }
 
-/// The first output, computed by the meanings.
+/// The first output, computed by the reference implementations.
 Array first_output(const Graph& graph, std::map<std::string, Array> inputs) {
   if (!graph.ok()) return ADD_FAILURE() << text_of_diagnostics(graph), Array();
   const Result<RunResult> result = runtime::run_reference(graph, {.inputs = std::move(inputs)});
@@ -229,7 +229,7 @@ TEST(OnnxReader, RefusesAnEmptyOptionalOutOfAnArm) {
             std::string::npos);
 }
 
-/// `count` trips of a = a + x, collecting a; with a condition that holds while a is below 3.
+/// `count` iterations of a = a + x, collecting a; with a condition that holds while a is less than 3.
 GraphParts loop(bool condition) {
   GraphParts body{.nodes = {node("Add", {"a", "x"}, {"next"}), node("Identity", {"next"}, {"seen"})},
                   .inputs = {value_info("i", kInt64, {}), value_info("go", kBool, {}), untyped("a")},

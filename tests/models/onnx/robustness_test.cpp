@@ -1,4 +1,5 @@
-// Bad ONNX files: each is one error at a place, nothing crashes or hangs, and nothing is allocated for what a file only claims to hold.
+// Bad ONNX files: each gives one error with a position, nothing crashes or hangs, and no memory is allocated for content that a file merely
+// claims to have.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -112,7 +113,7 @@ TEST(OnnxRobustness, ReadsExternalDataInTheModelsFolderOnly) {
             place + "has external data that cannot be had: cannot read `" + folder.path("none.data") + "`: No such file or directory\n");
 }
 
-/// The Hugging Face cache keeps a model and its data as links to files that lie elsewhere in its tree.
+/// The Hugging Face cache stores a model and its data as links to files elsewhere in its tree.
 TEST(OnnxRobustness, ReadsAModelAndItsDataThroughTheLinksOfACache) {
   const test::TemporaryFolder folder;
   for (const char* each : {"snapshots", "snapshots/5f1", "blobs"}) std::filesystem::create_directory(folder.path(each));

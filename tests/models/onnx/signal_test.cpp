@@ -1,5 +1,5 @@
-// Convolutions, pools, images, recurrent networks and signals of ONNX where the package's conformance cases say nothing: what is made of a
-// node, older versions, sequences of several lengths, and what is refused.
+// ONNX convolutions, pools, images, recurrent networks and signals, for cases that the package's conformance tests do not cover: the
+// lowering of a node, older versions, sequences of several lengths, and refused nodes.
 #include <limits>
 
 #include "tests/support/onnx_node.h"
@@ -136,7 +136,7 @@ TEST(OnnxSignal, VolumesAreNotSampledByCubics) {
 
 // --- recurrent networks ------------------------------------------------------------------------------------------------------------------
 
-/// Sums what it has seen so far: two sequences, of which the first has one element.
+/// Running sums of two sequences, of which the first has one element.
 OneNode sums(std::string_view direction, const std::vector<std::int32_t>& lengths) {
   return {"RNN",
           14,

@@ -1,4 +1,4 @@
-// Precedence and form of expressions, shown fully parenthesised.
+// Precedence and structure of expressions, shown fully parenthesized.
 #include "models/reader/expression.h"
 
 #include <gtest/gtest.h>

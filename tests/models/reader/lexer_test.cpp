@@ -1,4 +1,4 @@
-// Tokens, and the way from a YAML scalar to text that knows its places.
+// Tokens, and the conversion of a YAML scalar to text with source positions.
 #include "models/reader/lexer.h"
 
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-// Every kind of mistake in a model, with what the user is told: tests/golden/model_errors/*.yaml beside the rendered diagnostics in *.txt.
-// CLEAVE_UPDATE_GOLDEN=1 writes the texts anew.
+// Every kind of mistake in a model and its diagnostics: tests/golden/model_errors/*.yaml beside the rendered text in *.txt.
+// CLEAVE_UPDATE_GOLDEN=1 rewrites the texts.
 #include <gtest/gtest.h>
 
 #include <algorithm>

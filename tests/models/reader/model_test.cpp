@@ -1,4 +1,4 @@
-// What models mean, by the graphs that come of them.
+// The meaning of YAML models, checked on the graphs that they are read into.
 #include "models/model.h"
 #include "graph/passes/same_program.h"
 
@@ -119,7 +119,7 @@ TEST(Model, AnIndexMixesPositionsRangesAndNewAxes) {
 TEST(Model, AListOfValuesIsTheirStack) {
   const std::string text = program("  - y: \"[[x[0, 0], 0.1], [1, x[n, 1]]]\"\noutputs: [y]\n");
   EXPECT_NE(text.find(" : f32[2, 2]\noutput \"y\""), std::string::npos) << text;
-  // A number in it is of the type of the others: 0.1 as f64, not f32's 0.1 widened.
+  // A number in the list has the type of the other elements: 0.1 as f64, not f32's 0.1 widened.
   const Graph wide = read("inputs:\n  x: f64[]\nprogram:\n  - y: \"[x, 0.1]\"\noutputs: [y]\n");
   EXPECT_EQ(only(wide, NodeKind::constant).attributes.get<Array>("value"), Array::scalar(0.1));
 }
@@ -157,7 +157,7 @@ TEST(Model, AnElifIsAnIfInTheElse) {
 TEST(Model, WhatBothArmsBindExistsAfterThem) {
   const std::string carried = program("  - y: w\n  - if: n > 0\n    then:\n      - y: w + 1\n    else:\n      - y: w + 2\noutputs: [y]\n");
   EXPECT_EQ(program("  - if: n > 0\n    then:\n      - y: w + 1\n    else:\n      - y: w + 2\noutputs: [y]\n"), carried);
-  // A number takes the type of the other arm; names of other things stay inside.
+  // A number has the type of the other branch; names of other values stay inside.
   const Graph graph = read(
       "inputs:\n  x: f64[]\n  y: f32[2]\nprogram:\n"
       "  - if: x > 0\n    then:\n      - a: x\n      - t: y\n      - s: sum(t)\n"
@@ -182,7 +182,7 @@ TEST(Model, ARangeCountsFromItsStart) {
   EXPECT_NE(loop("range(1, 10, 3)").find("for {count=3}"), std::string::npos) << loop("range(1, 10, 3)");
   EXPECT_NE(loop("range(10, 1, -3)").find("for {count=3}"), std::string::npos) << loop("range(10, 1, -3)");
   EXPECT_NE(loop("range(10, 1)").find("for {count=0}"), std::string::npos) << loop("range(10, 1)");
-  EXPECT_NE(loop("range(n, 10, 2)").find("%i."), std::string::npos);  // the name is that of what is counted
+  EXPECT_NE(loop("range(n, 10, 2)").find("%i."), std::string::npos);  // it has the name of the range's argument
   EXPECT_NE(loop("range(astype(n, i64), 9)").find("i32[]"), std::string::npos);
 }
 
@@ -214,7 +214,7 @@ TEST(Model, GroupsAreNamesOfTheirMembers) {
   EXPECT_EQ(names, (std::vector<std::string>{"y", "net.first.w", "net.first.b", "net.last.w", "net.last.b", "z"}));
   int carried = 0;
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) carried += graph.nodes[NodeId(i)].kind == NodeKind::carried;
-  EXPECT_EQ(carried, 2);  // all of the group that is bound: w and b
+  EXPECT_EQ(carried, 2);  // all names of the group that are bound: w and b
   EXPECT_EQ(graph.nodes[NodeId(1)].attributes.get<std::int64_t>("seed"), 0);
 }
 

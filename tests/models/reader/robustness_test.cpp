@@ -1,4 +1,4 @@
-// Whatever the bytes are, the reader gives a sound graph or says what is wrong.
+// For arbitrary bytes, the reader gives a valid graph or an error message.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// All the models of the project, what the fuzzer begins with, and a few of the malformed ones.
+/// All models of the project, the fuzzer's initial corpus, and a few of the malformed models.
 std::vector<std::string> samples() {
   std::vector<fs::path> paths;
   for (const char* folder : {"models", "tests/fuzz/corpus/model"}) {

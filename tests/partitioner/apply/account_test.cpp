@@ -1,4 +1,5 @@
-// What a predicted run's time goes to: by hand on a machine of round numbers, and on random programs, whose shares add up to the run.
+// The breakdown of a predicted run's time: by hand on a machine of round numbers, and on random programs, where the shares add up to the
+// time of the run.
 #include "partitioner/apply/account.h"
 
 #include <gtest/gtest.h>
@@ -90,7 +91,7 @@ TEST(Account, NamesTheProducerAndTriesThreadsOfItsOwn) {
   EXPECT_NEAR(account.cures[1].seconds, 1.25 + 100 * 2 + 1 + 2, 2) << "8: now the copies are the bottleneck";
 }
 
-/// The host waits for calls on workers one after the other; each second of that is the call's that it waits for.
+/// The host waits for calls on workers one after the other; each second of waiting is charged to the awaited call.
 TEST(Account, OfCallsOnWorkersIsWhatTheHostWaitsFor) {
   const std::string program =
       "  - for: i in 100\n    do:\n      - a: matmul(slow1(i), slow2(i))\n      - b: matmul(slow3(i), slow4(i))\n      - w: matmul(a, b)\n";
@@ -150,7 +151,7 @@ TEST(Account, NestedLoopsAndArmsCountAsOftenAsTheyHappen) {
   EXPECT_NEAR(account.shares.accelerator + account.shares.launch, 10 * (50 + 1 + 0.25), 1e-6) << "the comparison is a kernel too";
 }
 
-/// `graph`, whose host functions are pure, and some of them asynchronous.
+/// `graph` with all its host functions pure and some of them asynchronous.
 Graph with_calls_beside(Graph graph, std::uint64_t seed) {
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     Node& node = graph.nodes[NodeId(i)];

@@ -1,4 +1,4 @@
-// How deep channels are planned: loops whose host work comes in bursts, limits of memory to the byte, and what is said of them.
+// Planned depths of channels: loops whose host work comes in bursts, memory limits to the byte, and the messages about them.
 #include "partitioner/apply/channel_depths.h"
 
 #include <gmock/gmock.h>
@@ -42,7 +42,7 @@ Plan plan_bursty(const std::string& program, double memory_bytes = 0, int channe
   return plan;
 }
 
-/// The host takes each product, and every tenth time works on it for six of them: on average it is the faster one.
+/// The host reads each product, and in every tenth iteration works on it for the time of six: on average it is the faster side.
 constexpr const char* kBurstyConsumer =
     "  - for: i in 200\n    do:\n      - w: matmul(w, w)\n        place: accelerator\n      - note(w)\n      - if: i % 10 == 0\n        "
     "then:\n          - "
@@ -77,7 +77,7 @@ TEST(ChannelDepths, BridgeBursts) {
     const Plan plan = plan_bursty(program);
     const ChannelId channel = crossing(plan);
     const int depth = depth_of(plan);
-    // Six products are made during a burst. Values that come have two more places on the accelerator, and one is on its way.
+    // Six products are computed during a burst. Values sent to the accelerator have two further buffers there, and one value is in flight.
     EXPECT_GE(depth, plan.program.channels[channel].to == kHost ? 7 : 4);
     EXPECT_LE(depth, 9);
     EXPECT_TRUE(plan.depths.limited.empty());
@@ -107,7 +107,7 @@ TEST(ChannelDepths, BridgeWorkBehindAnInnerLoop) {
   EXPECT_GT(use_at(plan, kDefaultDepth).seconds, 1.2 * use_at(plan, depth_of(plan)).seconds);
 }
 
-/// Whoever is slower on average is waited for whatever the depth.
+/// If one side is slower on average, the other waits for it whatever the depth.
 TEST(ChannelDepths, StayWhereTheyCannotHelp) {
   for (const char* program : {"  - for: i in 200\n    do:\n      - w: matmul(w, w)\n        place: accelerator\n      - archive(w)\n",
                               "  - for: i in 200\n    do:\n      - w: matmul(w, w)\n        place: accelerator\n      - note(w)\n      - "
@@ -164,7 +164,7 @@ TEST(ChannelDepths, AreTheUsersIfGiven) {
   }
 }
 
-/// Depths that are planned never make a run longer, and none is deeper than it has to be.
+/// Checks that planned depths never make a run longer, and that none is larger than necessary.
 void expect_sound(const Plan& plan, int& deeper) {
   EXPECT_EQ(verify(plan.program), std::vector<std::string>());
   const StepTimes times = step_times(plan.program, plan.costed);
@@ -204,7 +204,7 @@ TEST(ChannelDepths, AreSoundInRandomPrograms) {
   }
 }
 
-/// Loops with quick and slow host work before and behind the accelerator's, by chance.
+/// Loops with random quick and slow host work before and behind the accelerator's.
 std::string random_bursts(std::mt19937_64& random) {
   const auto below = [&](std::uint64_t n) { return random() % n; };
   const bool nested = below(3) == 0;

@@ -1,5 +1,5 @@
-// Loops and branches that the accelerator decides by itself (`control_flow: device_loops`): who walks what, what is no longer sent, and
-// that programs mean what they meant.
+// Loops and branches whose conditions the accelerator evaluates itself (`control_flow: device_loops`): which device executes which region,
+// values that are no longer sent, and unchanged results.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -29,7 +29,7 @@ PlanOptions with_control(const std::string& control_flow) {
   return options;
 }
 
-/// Until the iterate no longer changes; `each_trip` is called in the body.
+/// A loop that ends when the iterate no longer changes; `each_trip` is called in its body.
 template <class F>
 Graph iteration(F&& each_trip) {
   return trace("iteration", {{"a", "f32[512, 512]"}, {"x", "f32[512, 512]"}}, [&](Tensor a, Tensor x) {
@@ -82,7 +82,8 @@ TEST(DeviceLoops, HostWorkInsideBringsTheHost) {
   EXPECT_THAT(verify(plan.program), IsEmpty());
 }
 
-/// A large value of the host's that a branch on the accelerator needs in a hundredth of the runs: sent before, or the predicate fetched.
+/// A large host value that a branch on the accelerator needs in one of a hundred runs: either it is sent before, or the predicate is
+/// fetched.
 TEST(DeviceLoops, WhatABranchNeedsFromTheHostIsSentBeforeOrTheHostIsTold) {
   for (const int rows : {1, 4096}) {
     SCOPED_TRACE(rows);
@@ -106,7 +107,7 @@ TEST(DeviceLoops, WhatABranchNeedsFromTheHostIsSentBeforeOrTheHostIsTold) {
   }
 }
 
-/// Any placement that the pins allow, with the drivers that it needs.
+/// A random placement that the pins allow, with the drivers that it needs.
 Placement any_placement(const PlacementProblem& problem, std::mt19937_64& random) {
   std::vector<std::uint8_t> host(problem.nodes.size()), accelerator(problem.nodes.size());
   const auto mostly = random() % 3;

@@ -1,4 +1,4 @@
-// --placement fastest: never slower, as predicted, than what it is compared with; and faster where overlap allows it.
+// --placement fastest: by prediction never slower than the placements that it is compared with, and faster where overlap allows it.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -50,7 +50,7 @@ TEST(Makespan, TwoTowersRunSideBySide) {
   EXPECT_NEAR(makespan.placement.gap, 4.0 / 26, 1e-6);
 }
 
-// The least sum of work and transfers need not be over first: on the accelerator the second tower arrives while the first is computed.
+// The least sum of work and transfers need not end first: on the accelerator, the second tower's data arrives while the first is computed.
 TEST(Makespan, TheOptimumSaysWhoIsPredictedToBeFaster) {
   const Graph graph = model(chain("v", 1) + chain("w", 1));
   const Plan plan = plan_of(graph, round_machine(2.5, 1), Policy::optimal);
@@ -64,7 +64,7 @@ TEST(Makespan, TheOptimumSaysWhoIsPredictedToBeFaster) {
   EXPECT_NE(explain_json(plan).find("\"all_accelerator_predicted_seconds\""), std::string::npos);
   EXPECT_EQ(faster_remark(plan_of(graph, round_machine(2.5, 1), Policy::accelerator)), "");
   EXPECT_EQ(faster_remark(plan_of(graph, round_machine(1, 1), Policy::optimal)), "");
-  // What a pin forbids is not compared.
+  // Placements that a pin forbids are not compared.
   const Graph pinned = model(chain("v", 1) + "  - w: matmul(w, w)\n    place: accelerator\n");
   EXPECT_TRUE(std::isnan(plan_of(pinned, round_machine(2.5, 1), Policy::optimal).all_host_predicted_seconds));
 }
@@ -96,7 +96,7 @@ TEST(Makespan, SlackOfAShortTowerBesideALongOne) {
   const Graph graph = model(chain("v", 10) + chain("w", 2));
   const Plan p = plan_of(graph, round_machine(1, 1000), Policy::host);
   Placement split = p.placement;
-  // The second tower on the accelerator at no price for its way there.
+  // The second tower on the accelerator, with a free transfer to it.
   PlacementProblem problem = plan_of(graph, round_machine(1, 0), Policy::optimal).costed.problem;
   ASSERT_EQ(problem.nodes.size(), split.on_host.size());
   std::vector<std::size_t> tower;
@@ -154,7 +154,7 @@ TEST(Makespan, NeverSlowerThanTheBaselinesAndWellFormed) {
   EXPECT_GE(faster, 5) << "the search finds nothing";
 }
 
-/// With what runs as one kernel on the host.
+/// With fused kernels on the host.
 TEST(Makespan, NeverSlowerThanTheOptimumOfAnyProgram) {
   std::size_t tried = 0;
   for (std::uint64_t seed = 1000; seed < 1000 + draws(1000U); ++seed) {

@@ -1,5 +1,5 @@
-// Packets on random graphs and random placements: who is in one, that taking them apart changes nothing but time, what they save, and that
-// a broken one is found.
+// Coalesced transfers (packets) on random graphs and random placements: their members, that splitting them changes nothing but time, the
+// time that they save, and that invalid ones are detected.
 #include "partitioner/apply/packets.h"
 
 #include <gtest/gtest.h>
@@ -51,7 +51,7 @@ std::int64_t bytes_of(const Program& program, ChannelId channel) {
   return program.graph->values[program.channels[channel].value].type.bytes();
 }
 
-/// The sends of each row of sends that nothing interrupts, by destination, in order.
+/// The sends of each uninterrupted sequence of sends, by destination, in order.
 std::vector<std::vector<ChannelId>> rows_of(const Program& program) {
   std::vector<std::vector<ChannelId>> rows;
   for (const DeviceProgram& device : program.devices) {
@@ -102,7 +102,7 @@ TEST(Packets, TakenApartAreStillARightProgramThatTakesLonger) {
     const double alone = predict(apart, parts.transfers, parts.costed).seconds;
     EXPECT_LE(together, alone * (1 + 1e-3)) << "the first value comes with the last, a few bytes later than by itself";
     saved += alone - together;
-    // What is saved of a run's copies is a latency for every value but the first.
+    // Coalescing saves one latency of the copies for every value but the first.
     double copies = 0, latencies = 0;
     const IdVector<ChannelId, double> packed = channel_seconds(parts.program, parts.costed), single = channel_seconds(apart, parts.costed);
     for (std::size_t c = 0; c < packed.size(); ++c) copies += single[ChannelId(c)] - packed[ChannelId(c)];
@@ -134,7 +134,7 @@ TEST(Packets, LeaveAloneWhatIsReceivedWhenThereIsRoom) {
   EXPECT_GT(arguments, 60U);
 }
 
-/// Of many arguments of so many elements of f32 each.
+/// A plan with this many arguments, each of this many elements of f32.
 Plan plan_of_arguments(int arguments, int elements) {
   std::string text = "cleave: 1\nmodel: m\nparameters:\n", sum;
   for (int i = 0; i < arguments; ++i) {
@@ -163,7 +163,7 @@ TEST(Packets, HoldSoManyBytesAndSoManyValues) {
   EXPECT_EQ(sizes(plan_of_arguments(1, 1)), std::vector<std::size_t>());
 }
 
-// --- what verify finds ------------------------------------------------------------------------------------------------------------------
+// --- errors that verify finds -----------------------------------------------------------------------------------------------------------
 
 Program some_packets() {
   for (std::uint64_t seed = 0;; ++seed) {

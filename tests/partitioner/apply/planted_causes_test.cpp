@@ -1,4 +1,4 @@
-// Programs with round trips planted at known lines: every one must be found, at its own line, for its own reason, and nothing else.
+// Programs with round trips planted at known lines: each one must be reported, at its line and with its cause, and no other.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -24,7 +24,7 @@ TEST(PlantedCauses, AreFoundAtTheirLinesAndNothingElseIs) {
     ASSERT_TRUE(plan.ok()) << to_text(plan.diagnostics);
     std::map<int, std::string> found;
     for (const RoundTrip& trip : plan.round_trips) {
-      if (!trip.warned() && !trip.hidden) continue;  // a name that is cheaper kept on the host
+      if (!trip.warned() && !trip.hidden) continue;  // an alias that is cheaper on the host
       const bool first = found.emplace(plan.graph->nodes[trip.blamed].location.line, std::string(to_string(trip.via))).second;
       EXPECT_TRUE(first) << "two at one line";
     }
@@ -34,7 +34,7 @@ TEST(PlantedCauses, AreFoundAtTheirLinesAndNothingElseIs) {
   for (const char* via : {"data", "control", "effect"}) EXPECT_GT(kinds[via], draws(200)) << via;
 }
 
-/// Whatever the optimum moves to the host because that is cheaper there: the lines that are named are those of the causes.
+/// Even if the optimum moves operations to the host because they are cheaper there, the named lines are those of the causes.
 TEST(PlantedCauses, AreNamedUnderTheOptimumToo) {
   const PlanOptions options = planted_options(Policy::optimal);
   std::size_t named = 0;

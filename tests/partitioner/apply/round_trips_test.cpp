@@ -1,4 +1,4 @@
-// Round trips: the search against a closure of all pairs on random plans, and what is and is not one.
+// Round trips: the search against an all-pairs transitive closure on random plans, and examples that are round trips or are not.
 #include "partitioner/apply/round_trips.h"
 
 #include <gmock/gmock.h>
@@ -45,8 +45,8 @@ Plan plan_with_functions(const std::string& program, const PlanOptions& with = o
   return result;
 }
 
-/// Round trips by the words of their definition, on matrices: every pair of vertices is asked whether one reaches the other. Vertices are
-/// nodes, and the values of names behind them.
+/// Round trips exactly by their definition, on matrices: for every pair of vertices, whether one reaches the other. Vertices are nodes,
+/// followed by the values of aliases.
 class ByClosure {
  public:
   ByClosure(const Graph& graph, const Placement& placement, const Transfers& transfers)
@@ -82,7 +82,8 @@ class ByClosure {
     arrives_ = std::move(arrives);
   }
 
-  /// From now on the host work that decisions of the accelerator start, without what loops repeat, in place of what reads its values.
+  /// From now on, the search looks at host work that decisions of the accelerator start (except for work that loops repeat), instead of
+  /// host work that reads its values.
   void look_at_started(const CostedProblem& costed) {
     std::set<NodeId> repeated;
     for (const InvariantWork& work : find_invariant_work(graph_, costed, placement_)) repeated.insert(work.nodes.begin(), work.nodes.end());
@@ -114,8 +115,8 @@ class ByClosure {
     });
   }
 
-  /// Whether a group is started, and whether its results lead to accelerator work by data or decisions; in which a loop may still let the
-  /// host run ahead.
+  /// Whether a decision starts the group, and whether its results reach accelerator work through data or decisions. In a loop this may
+  /// still let the host run ahead.
   bool leads_back(const std::set<std::uint32_t>& group) const {
     std::set<std::size_t> found(group.begin(), group.end());
     std::vector<std::size_t> pending(group.begin(), group.end());
@@ -142,7 +143,7 @@ class ByClosure {
   bool starts(const std::set<std::uint32_t>& group) const {
     return std::any_of(group.begin(), group.end(), [&](std::uint32_t v) { return starts_[v] != 0; });
   }
-  /// Whether a loop stands around any of it.
+  /// Whether any member is inside a loop.
   bool in_a_loop(const std::set<std::uint32_t>& group) const {
     return std::any_of(group.begin(), group.end(), [&](std::uint32_t v) {
       for (RegionId region = graph_.nodes[NodeId(v)].region; region != Graph::kRoot; region = graph_.regions[region].parent)
@@ -151,7 +152,7 @@ class ByClosure {
     });
   }
 
-  /// Groups of node numbers.
+  /// The groups, as sets of node numbers.
   std::set<std::set<std::uint32_t>> groups() const {
     std::set<std::set<std::uint32_t>> found;
     for (std::size_t v = 0; v < graph_.nodes.size(); ++v) {
@@ -189,7 +190,7 @@ class ByClosure {
   [[nodiscard]] NodeId node_of(std::size_t v) const {
     return v < graph_.nodes.size() ? NodeId(v) : graph_.values[ValueId(v - graph_.nodes.size())].producer;
   }
-  /// Whether it is an operation or a name's value, and on the host.
+  /// Whether the vertex is an operation or an alias, and on the host.
   [[nodiscard]] bool computed(std::size_t v) const {
     const NodeKind kind = graph_.nodes[node_of(v)].kind;
     return (kind == NodeKind::operation || kind == NodeKind::carried || kind == NodeKind::merge) && on(node_of(v), kHost);
@@ -250,7 +251,7 @@ class ByClosure {
     }
   }
 
-  /// Accelerator work: what only the accelerator computes is made from it there.
+  /// Whether a vertex is accelerator work: an operation that is computed there from values that only the accelerator computes.
   [[nodiscard]] bool works(std::size_t v) const {
     if (!on(node_of(v), kAccelerator)) return false;
     for (std::size_t w = 0; w < graph_.nodes.size(); ++w) {
@@ -268,7 +269,7 @@ class ByClosure {
     }
     return more;
   }
-  /// Whether what runs by the decision of `control` is accelerator work, or is needed by it.
+  /// Whether the operations that `control` decides are accelerator work, or are needed by it.
   [[nodiscard]] bool matters(NodeId control) const {
     for (std::size_t v = 0; v < n_; ++v) {
       const Node& node = graph_.nodes[node_of(v)];
@@ -298,7 +299,7 @@ class ByClosure {
     }
     return more;
   }
-  /// In program order, or in the trip before.
+  /// In program order, or in the previous iteration.
   [[nodiscard]] bool comes_before(NodeId a, NodeId b) const {
     if (uses_.begin(a) < uses_.begin(b)) return true;
     for (RegionId region = graph_.nodes[b].region; region != Graph::kRoot; region = graph_.regions[region].parent) {
@@ -340,7 +341,7 @@ TEST(RoundTrips, GroupsEqualTheClosure) {
       EXPECT_FALSE(trip.out.empty());
       EXPECT_FALSE(trip.via == Via::data && trip.back.empty());
       EXPECT_FALSE(trip.via == Via::control && trip.controls.empty() && trip.starts.empty());
-      if (graph.nodes[trip.through[0]].kind != NodeKind::operation) continue;  // a name that the host keeps, and computes nothing
+      if (graph.nodes[trip.through[0]].kind != NodeKind::operation) continue;  // an alias on the host, which computes nothing
       std::set<std::uint32_t> members;
       for (NodeId node : trip.through) members.insert(node.index);
       EXPECT_TRUE((trip.starts.empty() ? groups : started).insert(members).second);
@@ -388,7 +389,7 @@ TEST(RoundTrips, AnAcceleratorPredicateJoinsNothing) {
 }
 
 TEST(RoundTrips, ThroughACarriedValue) {
-  // What the host made of one iteration's values is sent in the next.
+  // The host's result for one iteration's values is sent in the next.
   const Plan plan =
       plan_with_functions("  - r: f(s)\n  - for: i in 10\n    do:\n      - w: matmul(r, w)\n      - r: f(w)\n  - print(\"w\", w)\n");
   ASSERT_EQ(plan.round_trips.size(), 1u);
@@ -435,7 +436,7 @@ INSTANTIATE_TEST_SUITE_P(
         Started{"InAWhile", "  - while: max(w) > 0.5\n    do:\n      - w: matmul(w, h(s))\n  - print(\"w\", w)\n", 1},
         Started{"UntilTheAcceleratorSaysSo",
                 "  - for: i in 10\n    until: max(w) > 0.5\n    do:\n      - w: matmul(w, h(s))\n  - print(\"w\", w)\n", 1},
-        Started{"RepeatedByALoop",  // it could stand in front, and is told so
+        Started{"RepeatedByALoop",  // it could be hoisted, which is another message
                 "  - while: max(w) > 0.5\n    do:\n      - w: matmul(w, f(s))\n  - print(\"w\", w)\n", 0},
         Started{"ReadInEachTripOfALoop",  // the host runs ahead
                 "  - if: any(w > 7.5)\n    then:\n      - for: i in 10\n        do:\n          - w: matmul(w, h(s))\n  - print(\"w\", w)\n",
@@ -445,7 +446,7 @@ INSTANTIATE_TEST_SUITE_P(
                 "matmul(w, r)\n  "
                 "- print(\"w\", w)\n",
                 1},
-        Started{"CountedByTheAccelerator",  // only the first trip waits for the count
+        Started{"CountedByTheAccelerator",  // only the first iteration waits for the trip count
                 "  - for: i in astype(sum(w), i32)\n    do:\n      - w: matmul(w, h(s))\n  - print(\"w\", w)\n", 0},
         Started{
             "ReadByTheHostAlone",
@@ -476,7 +477,7 @@ TEST(HostWorkBehindADecision, IsToldWithTheDecisionThatStartsIt) {
   EXPECT_EQ(d.price->cause, "no-kernel/control");
 }
 
-/// The accelerator has other work until it needs what the decision started.
+/// The accelerator has other work until it needs the result of the started host work.
 TEST(HostWorkBehindADecision, IsNotToldWhereOtherWorkHidesIt) {
   for (const bool other_work : {false, true}) {
     const std::string between = other_work ? "      - c: matmul(c, c)\n      - c: matmul(c, c)\n      - c: matmul(c, c)\n" : "";
@@ -512,7 +513,7 @@ TEST(HostWorkBehindADecision, IsSilencedByMarksAndAllowances) {
   EXPECT_EQ(plan.diagnostics.begin()->severity, Severity::allowed);
 }
 
-// --- what is said ----------------------------------------------------------------------------------------------------
+// --- messages --------------------------------------------------------------------------------------------------------
 
 const char* const kOneTrip = "  - for: i in 10\n    do:\n      - w: matmul(f(matmul(w, w)), w)\n  - print(\"w\", w)\n";
 

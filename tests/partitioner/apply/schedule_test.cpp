@@ -51,7 +51,7 @@ TEST(Schedule, ArgumentsAreCopiedWhileOthersAreWorkedOn) {
   EXPECT_NEAR(result.predicted_seconds, 11, 1e-9) << "they are sent in the order in which they are needed, not declared";
 }
 
-/// What is waited for each transfer of `name` in a run, and what is hidden of it.
+/// For each transfer of `name` in a run, the seconds waited for it and its hidden seconds.
 std::vector<std::pair<double, double>> times_of(const Plan& plan, const std::string& name) {
   std::vector<std::pair<double, double>> found;
   for (std::size_t i = 0; i < plan.transfers.items.size(); ++i) {
@@ -78,13 +78,13 @@ TEST(Schedule, SaysWhichTransfersAreWaitedForAndWhichHidden) {
   EXPECT_EQ(times_of(plan, "d"), (Times{{1, 1}})) << "comes at 8, wanted at 7";
   EXPECT_EQ(times_of(plan, "y"), (Times{{11, 0}})) << "the host has nothing else to do";
 
-  // An iteration: product 1, out 2, `f` 10, back 2; `y` of another 1 meanwhile.
+  // An iteration: product 1, transfer out 2, `f` 10, transfer back 2; meanwhile `y`, another product of 1.
   const Plan loop = plan_on_round_machine(
       "  - for: i in 100\n    do:\n      - x: matmul(w, w)\n      - r: f(x)\n      - y: matmul(x, x)\n      - w: r + y\n");
   EXPECT_EQ(times_of(loop, "x"), (Times{{100 * 6, 0}})) << "16 less the 10 of `f`";
   EXPECT_EQ(times_of(loop, "r"), (Times{{100 * 13, 0}})) << "2 out, 10, 2 back, less the 1 of `y`";
 
-  // `x` is on its way while the host computes `f(v)`, from what it has.
+  // `x` is in flight while the host computes `f(v)` from values that it has.
   const Plan hidden = plan_on_round_machine(
       "  - for: i in 100\n    do:\n      - x: matmul(w, w)\n      - s: f(v)\n      - print(\"x\", x)\n      - v: f(s)\n      - w: x + x\n",
       "outputs: [w, v]\n");
@@ -121,13 +121,13 @@ TEST(Schedule, LargeValuesAreWorkedOnWhileTheyCross) {
   const auto working = [&](double bytes, double takes) { accelerator.bytes_per_second = bytes / takes; };
   const char* type = "f32[4096, 1024]";  // eight parts
   constexpr double kBytes = 4096 * 1024 * 4, kRows = 4096 * 4;
-  // there 2, the work 1, back 2: the work ends one part of it behind the copy
+  // Transfer there 2, the work 1, back 2: the work ends one chunk's work after the copy.
   const auto there = [](Tensor x) { return on(Side::accelerator, [&] { return exp(x); }); };
   working(2 * kBytes, 1);
   EXPECT_NEAR(seconds(trace("m", {{"x", type}}, there)), 2 + 1.0 / 8 + 2, 1e-9);
   EXPECT_NEAR(seconds(trace("m", {{"x", "f32[512, 1024]"}}, there)), 2 + 1.0 / 8 + 2, 1e-9) << "one part, an eighth of the work";
-  // The host's work of 10 begins with the first part that comes back, and the copy there ends one part behind it. The accelerator's driver
-  // has nothing to do with that until the host is done.
+  // The host's work of 10 begins with the first chunk that comes back, and the copy there ends one chunk after the work. The accelerator's
+  // driver is not involved until the host is done.
   const auto through = [](Tensor x) {
     const Tensor a = on(Side::accelerator, [&] { return exp(x); }), b = on(Side::host, [&] { return tanh(a); });
     return on(Side::accelerator, [&] { return exp(b); });
@@ -139,10 +139,10 @@ TEST(Schedule, LargeValuesAreWorkedOnWhileTheyCross) {
   working(kBytes + 1024 * 4, 1);
   const auto columns = [](Tensor x) { return on(Side::accelerator, [&] { return sum(x, {.axis = 0}); }); };
   EXPECT_NEAR(seconds(trace("m", {{"x", type}}, columns)), 2 + 1 + 2, 1e-9) << "every result needs the last row";
-  // Work that is longer than the copy begins with its first part.
+  // Work that takes longer than the copy begins with the first chunk.
   working(2 * kBytes, 4);
   EXPECT_NEAR(seconds(trace("m", {{"x", type}}, there)), 2.0 / 8 + 4 + 2, 1e-9);
-  // What takes long to be started is started less often: twice, where half of its work is one start.
+  // With expensive launches, there are fewer of them: two, if a launch takes half as long as the work.
   accelerator.overhead_seconds = 1;
   working(2 * kBytes, 3);
   EXPECT_NEAR(seconds(trace("m", {{"x", type}}, there)), 2.0 / 2 + 4 + 2, 1e-9);
@@ -190,7 +190,7 @@ TEST(Schedule, RecordsARunAndATripOfEachLoop) {
   const ScheduleTrace trace = trace_of(plan_on_round_machine("  - for: i in 100\n    do:\n      - w: matmul(f(matmul(w, w)), w)\n"));
   ASSERT_EQ(trace.frames.size(), 2u);
   const ScheduledFrame &run = trace.frames[0], &trip = trace.frames[1];
-  const double expected[2][4] = {{1000, 200, 202, 202}, {10, 2, 2, 2}};  // as Resource; the run has argument and result besides
+  const double expected[2][4] = {{1000, 200, 202, 202}, {10, 2, 2, 2}};  // as Resource; the run also has argument and result
   for (std::size_t i = 0; i < 4; ++i) {
     EXPECT_NEAR(busy(run, static_cast<Resource>(i)), expected[0][i], 1e-6) << i;
     EXPECT_NEAR(busy(trip, static_cast<Resource>(i)), expected[1][i], 1e-6) << i;

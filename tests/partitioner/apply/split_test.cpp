@@ -1,5 +1,5 @@
-// Split and Program on random graphs and random placements: every program verifies, prints the same twice, and, taken step by step, finds
-// every value where it reads it, moves each as often as planned, and computes what the reference computes.
+// Split and Program on random graphs and random placements: every program verifies and prints the same twice. Executed step by step, it
+// finds every value where it is read, transfers each as often as planned, and computes the results of the reference executor.
 #include "partitioner/apply/split.h"
 
 #include <gtest/gtest.h>
@@ -22,8 +22,8 @@ namespace {
 
 using Bits = std::vector<std::uint8_t>;
 
-/// Element-wise operations on as many elements and movement that nobody else sees, with a last one that is neither if nobody else reads
-/// what goes into it.
+/// Accepts element-wise operations on equally many elements and movement with no reader outside, followed by a last operation of another
+/// kind if its operand has no other reader.
 bool takes(const KernelRequest& request) {
   const auto& steps = request.steps;
   const auto fits = [&](const FusedStep& step) {
@@ -42,7 +42,7 @@ CostModel costs(bool fused) {
   return model;
 }
 
-/// Any placement that the pins allow.
+/// A random placement that the pins allow.
 Placement random_placement(const PlacementProblem& problem, std::mt19937_64& random) {
   Bits host(problem.nodes.size()), accelerator(problem.nodes.size());
   for (std::size_t i = 0; i < problem.nodes.size(); ++i) {
@@ -62,7 +62,7 @@ struct Parts {
   Program program;
 };
 
-/// Every other seed with rows that run as one kernel, half of these with movement among them.
+/// Every other seed has fused groups, and half of these have movement among them.
 Parts split_randomly(std::uint64_t seed, std::size_t ahead = kAllAhead) {
   Parts parts;
   testing::RandomGraphOptions options;
@@ -144,7 +144,7 @@ TEST(Split, MovesAsOftenAsTheFrequenciesOfKnownLoopsSay) {
   EXPECT_GT(checked, 100);
 }
 
-/// What runs as one kernel stands side by side, and the steps take together what the placement says.
+/// The operations of a kernel are adjacent, and the steps' times add up to that of the placement.
 TEST(Split, RowsAreTogetherAndTakeWhatThePlanSays) {
   std::size_t rows = 0, waiting = 0;
   for (std::uint64_t seed = 1; seed < 1600; seed += 2) {
@@ -163,7 +163,7 @@ TEST(Split, RowsAreTogetherAndTakeWhatThePlanSays) {
           execution_seconds(parts.costed.problem, parts.placement.on_host, parts.placement.on_accelerator, device);
       for (const FusibleGroup& group : parts.costed.fusible[device]) {
         for (const FusibleGroup& part : parts_of(group, [&](NodeId node) { return parts.placement.has_copy(node.index, device); })) {
-          double sum = 0;  // with what is pulled from the same region: it takes time only if it runs by itself
+          double sum = 0;  // with the operations fused from the same region, which take time only if they run by themselves
           for (std::size_t i = 0; i < part.pulled; ++i) {
             const bool near = parts.graph->nodes[part.nodes[i]].region == parts.graph->nodes[part.nodes.back()].region;
             sum += near ? nodes[part.nodes[i].index] : 0;
@@ -213,9 +213,9 @@ TEST(Split, PolicyPlansVerifyToo) {
   }
 }
 
-// --- what verify finds ------------------------------------------------------------------------------------------------------------------
+// --- errors that verify finds -----------------------------------------------------------------------------------------------------------
 
-/// A program with at least one transfer, for breaking.
+/// A program with at least one transfer, which tests then break.
 Parts some_program() {
   for (std::uint64_t seed = 0;; ++seed) {
     Parts parts = split_randomly(seed);
@@ -265,7 +265,7 @@ TEST(VerifyProgram, FindsAStepOutOfOrder) {
 TEST(VerifyProgram, FindsAnOutputThatNeverArrives) {
   Parts parts = some_program();
   Graph graph = *parts.graph;
-  for (std::size_t i = 0; i < graph.values.size(); ++i) {  // one of an inner region never reaches the end
+  for (std::size_t i = 0; i < graph.values.size(); ++i) {  // a value of an inner region never reaches the end
     if (graph.values[ValueId(i)].region == Graph::kRoot) continue;
     graph.outputs.push_back({"stray", ValueId(i), {}});
     break;

@@ -1,4 +1,4 @@
-// Kinds, frequencies and marks of transfers, as the interfaces define them.
+// Kinds, frequencies and flags of transfers, as the headers define them.
 #include "partitioner/apply/transfers.h"
 
 #include <gtest/gtest.h>
@@ -80,7 +80,7 @@ std::vector<TransferKind> kinds(const Plan& plan, DeviceId to) {
 constexpr TransferKind kArgument = TransferKind::argument, kResult = TransferKind::result, kSend = TransferKind::send;
 const std::string kFlags = "  c: \"bool[]\"\n  d: \"bool[]\"\n";
 
-/// `program` with the inputs c and d, on which branches can decide.
+/// `program` with the inputs c and d, which branches can test.
 Plan plan_branches(const std::string& program, const std::string& outputs) {
   const std::string text = "cleave: 1\nmodel: m\ninputs:\n" + kFlags +
                            "  s: \"f32[64, 64]\"\nparameters:\n  w: {type: \"f32[64, 64]\", value: 1}\nprogram:\n" + program + outputs;
@@ -107,7 +107,7 @@ TEST(Transfers, WhatIsPrintedBehindTheBranchIsASend) {
   const Plan printed = plan_branches(program + "  - print(\"y\", y)\n", "outputs: [y]\n");
   ASSERT_FALSE(kinds(printed, kHost).empty());
   for (const TransferKind kind : kinds(printed, kHost)) EXPECT_EQ(kind, kSend);
-  // Of what comes out of a loop only that in the loop is one.
+  // Of the values that a loop yields, only the one inside the loop is a transfer.
   const Plan looped = plan_branches(
       "  - for: i in 5\n    do:\n      - w: tanh(w)\n      - if: c\n        then:\n          - w: matmul(w, w)\n", "outputs: [w]\n");
   EXPECT_EQ(kinds(looped, kHost), std::vector{kResult});
@@ -117,11 +117,11 @@ TEST(Transfers, InputsReadInABranchAreArguments) {
   const Plan in_one = plan_branches("  - y: w\n  - if: c\n    then:\n      - y: matmul(w, s)\n", "outputs: [y]\n");
   ASSERT_NE(find(in_one, "s", kAccelerator), nullptr);
   for (const TransferKind kind : kinds(in_one, kAccelerator)) EXPECT_EQ(kind, kArgument);
-  // One of the two arms runs: still at most once.
+  // One of the two branches runs: still at most one transfer.
   const Plan in_both =
       plan_branches("  - y: w\n  - if: c\n    then:\n      - y: matmul(w, s)\n    else:\n      - y: tanh(s)\n", "outputs: [y]\n");
   for (const TransferKind kind : kinds(in_both, kAccelerator)) EXPECT_EQ(kind, kArgument);
-  // Decided by the accelerator's work, and still only an input.
+  // The accelerator decides the branch, and the value is still only an input.
   const Plan decided = plan_branches("  - y: tanh(w)\n  - if: max(y) > 0.5\n    then:\n      - y: matmul(y, s)\n", "outputs: [y]\n");
   ASSERT_NE(find(decided, "s", kAccelerator), nullptr);
   for (const TransferKind kind : kinds(decided, kAccelerator)) EXPECT_EQ(kind, kArgument);
@@ -168,7 +168,7 @@ TEST(Transfers, StandInProgramOrderWithPositiveCosts) {
     for (std::size_t i = 0; i < sends.size(); ++i) {
       EXPECT_GE(sends[i], 0);
       const NodeKind kind = p.graph->producer(p.transfers.items[i].value).kind;
-      // What is there from the start is sent first, in the order in which it is read.
+      // Values that exist from the start are sent first, in the order in which they are read.
       if (kind != NodeKind::input && kind != NodeKind::parameter && kind != NodeKind::constant) {
         EXPECT_LT(last, sends[i]);
         last = sends[i];

@@ -16,7 +16,7 @@ namespace {
 
 using ::testing::ElementsAre;
 
-/// The value that a given source side costs.
+/// The cost of a given source side.
 std::int64_t value_of(const CutNetwork& network, const std::vector<bool>& source_side) {
   std::int64_t value = 0;
   for (std::int32_t v = 0; v < network.vertices(); ++v) value += source_side[v] ? network.sink_capacity[v] : network.source_capacity[v];
@@ -27,7 +27,7 @@ std::int64_t value_of(const CutNetwork& network, const std::vector<bool>& source
   return value;
 }
 
-/// Kept trees until a patience is at its end, then levels, with leaves folded or not.
+/// Runs with search trees that are kept until the patience is used up, then with levels; with leaves folded or not.
 Cut cut_with_patience(const CutNetwork& network, double patience, bool fold = false) {
   FlowNetwork flow = flow_network(network);
   if (patience <= 0 || !push_by_kept_trees(flow, patience)) {
@@ -160,7 +160,7 @@ TEST(MinCut, TreesWithAFewMoreArcsFoldToWhatIsNoTree) {
 }
 
 TEST(MinCut, ALongPathTakesLittleTime) {
-  CutNetwork network;  // sources in the first half, sinks in the second: every unit goes a long way
+  CutNetwork network;  // sources in the first half, sinks in the second: every unit of flow has a long path
   constexpr std::int32_t kLength = 400000;
   for (std::int32_t v = 0; v < kLength; ++v) {
     network.source_capacity.push_back(v < kLength / 2 ? 1 : 0);

@@ -99,7 +99,7 @@ TEST(Costs, ProductsInLessThanF32TakeTheirOwnFigure) {
   const double bytes = 12e6 / 1e12, f32 = 5e-6 + 2e9 / 1e13;
   EXPECT_DOUBLE_EQ(seconds(first).accelerator_seconds, f32) << "no op is said to be computed in it";
   model.in_precision = [&](const Graph&, NodeId id) { return id == first; };
-  const double rounding = 2 * 1.5 * 4e6 / 1e12;  // of both operands
+  const double rounding = 2 * 1.5 * 4e6 / 1e12;  // the time to round both operands
   EXPECT_DOUBLE_EQ(seconds(first).accelerator_seconds, rounding + 5e-6 + 2e9 / 1e14);
   EXPECT_DOUBLE_EQ(seconds(first).host_seconds, 5e-7 + 2e9 / 1e11);
   EXPECT_DOUBLE_EQ(seconds(second).accelerator_seconds, f32);
@@ -209,7 +209,7 @@ TEST(Costs, AnAcceleratorPinThatCannotBeMetIsAnErrorAtItsLine) {
   EXPECT_EQ(diagnostics.begin()->kind, DiagnosticKind::placement);
   EXPECT_THAT(diagnostics.begin()->message, HasSubstr("which has no kernel for it"));
   EXPECT_TRUE(diagnostics.begin()->location == graph.nodes[find(graph, "sort")].location);
-  (void)costed(graph, Policy::host, model.supported);  // nothing to meet
+  (void)costed(graph, Policy::host, model.supported);  // this policy demands no accelerator kernel
   (void)costed(graph, Policy::optimal, model.supported, false);
 }
 

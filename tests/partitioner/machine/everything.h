@@ -20,7 +20,7 @@ namespace cleave::testing {
 
 class Everything {
  public:
-  /// `costed` is of that graph and model; all three outlive it.
+  /// `costed` must belong to that graph and model; all three must outlive this object.
   Everything(const Graph& graph, const CostedProblem& costed, const CostModel& model)
       : graph_(graph), costed_(costed), model_(model), uses_(count_uses(graph_)) {
     const Dataflow dataflow(graph_);
@@ -31,7 +31,7 @@ class Everything {
 
   [[nodiscard]] std::size_t size() const { return operations_.size(); }
 
-  /// How the last answer is had.
+  /// The placement and kernels that gave the last answer.
   [[nodiscard]] const std::string& best() const { return best_; }
 
   double least_seconds(bool with_copies) {
@@ -66,7 +66,7 @@ class Everything {
 
   void group() {
     groups_ = FusibleGroups(2);
-    for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {  // what a side has for nothing, it has
+    for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {  // constants are free, so each side has its own
       const NodeKind kind = graph_.nodes[NodeId(i)].kind;
       if (kind == NodeKind::constant) host_[i] = accelerator_[i] = 1;
     }
@@ -80,7 +80,7 @@ class Everything {
     }
     return all;
   }
-  /// The first that is left is alone, or with any of the others.
+  /// Enumerates the groupings in which the first remaining node is alone or with any of the others.
   void group_from(DeviceId side, Subset left) {
     if (left == 0) return side == kHost ? group_from(kAccelerator, remaining(kAccelerator)) : price();
     const Subset first = left & (~left + 1), others = left & ~first;
@@ -98,7 +98,7 @@ class Everything {
     }
   }
 
-  /// As a kernel, or as one into which the first ones are pulled; none if the side has none.
+  /// The subset as one kernel, or as one into which its first operations are fused; none if the side has no such kernel.
   const std::vector<FusibleGroup>& kernels(DeviceId side, Subset subset) {
     const auto [at, is_new] = kernels_.emplace(std::pair(side.index, subset), std::vector<FusibleGroup>());
     if (!is_new) return at->second;
@@ -126,7 +126,7 @@ class Everything {
   [[nodiscard]] bool is_of_one_region(const std::vector<NodeId>& nodes) const {
     return std::all_of(nodes.begin(), nodes.end(), [&](NodeId id) { return graph_.nodes[id].region == graph_.nodes[nodes[0]].region; });
   }
-  /// By values that one makes and another reads, or that two read.
+  /// Whether the nodes are connected by values that one produces and another reads, or that two read.
   [[nodiscard]] bool is_connected(const std::vector<NodeId>& nodes) const {
     const auto share = [&](NodeId a, NodeId b) {
       const Node &x = graph_.nodes[a], &y = graph_.nodes[b];
@@ -143,14 +143,14 @@ class Everything {
     return reached.size() == nodes.size();
   }
 
-  /// What is done at once: a kernel, an operation, or a loop with all that is in it.
+  /// A unit of execution: a kernel, an operation, or a loop with its body.
   struct Unit {
     DeviceId side;
-    std::vector<NodeId> nodes, inside;  ///< that it is, that it holds
+    std::vector<NodeId> nodes, inside;  ///< its nodes, and those inside it
     bool done = false;
   };
 
-  /// Whether no kernel waits for another that waits for it: each is done as soon as all that it reads is there.
+  /// Whether no two kernels wait for each other: each runs as soon as all its operands are ready.
   [[nodiscard]] bool can_run() const {
     for (std::size_t r = 0; r < graph_.regions.size(); ++r)
       if (!can_run(RegionId(r))) return false;
@@ -223,7 +223,7 @@ class Everything {
     best_ = describe();
   }
 
-  /// The placement at hand, and its kernels.
+  /// The current placement and its kernels.
   [[nodiscard]] std::string describe() const {
     std::string text;
     for (const DeviceId side : {kHost, kAccelerator}) {

@@ -1,4 +1,4 @@
-// A machine on which starting, moving and computing cost about the same, so that what runs as one kernel decides placements.
+// A machine on which launching, transferring and computing cost about the same, so that fusion decides placements.
 #pragma once
 
 #include <algorithm>
@@ -29,14 +29,14 @@ accelerators:
                          "m.yaml");
 }
 
-/// Element-wise operations of one shape.
+/// Accepts element-wise operations of one shape.
 inline bool elementwise_kernels(const KernelRequest& request) {
   const auto& steps = request.steps;
   return std::all_of(steps.begin(), steps.end(),
                      [&](const FusedStep& step) { return step.op->elementwise() && step.type.shape == steps[0].type.shape; });
 }
 
-/// Plans on that machine, by turns with and without kernels of rows on either side.
+/// Options for that machine which, depending on the seed, allow row kernels on the host, on the accelerator, on both or on neither.
 inline PlanOptions options_by_turns(std::uint64_t seed) {
   PlanOptions options;
   options.costs.machine = slow_link_machine();

@@ -1,5 +1,5 @@
-// Of small programs: every placement, and for each every way of putting what is on one side into kernels. No one costs less than the bound,
-// and the plan is among them.
+// Exhaustive search on small programs: every placement and, for each, every grouping of a device's operations into kernels. None costs less
+// than the lower bound, and the plan is among them.
 #include <gtest/gtest.h>
 
 #include <algorithm>

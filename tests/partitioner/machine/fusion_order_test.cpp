@@ -1,5 +1,5 @@
-// What runs as one kernel, and with it the optimum, follows from what a program computes: not from the order of independent statements, nor
-// from a pin that says what the optimum does anyway.
+// The kernels of a plan, and with them the optimum, depend on the program's computation alone: not on the order of independent statements,
+// and not on a pin that demands what the optimum does anyway.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -30,12 +30,12 @@ struct Statement {
   int op = 0;
   std::size_t a = 0, b = 0;
   Side pin = Side::none;
-  Side mark = Side::none;  ///< its first operand goes there by `to_host` or `to_accelerator`
+  Side mark = Side::none;  ///< its first operand is passed through `to_host` or `to_accelerator`
 };
 
 struct Statements {
   std::vector<Statement> list;
-  std::vector<std::size_t> outputs;  ///< values
+  std::vector<std::size_t> outputs;  ///< indices of values
 };
 
 Tensor value_of(int op, const Tensor& a, const Tensor& b) {
@@ -70,7 +70,7 @@ std::string name_of(std::size_t statement, const std::string& prefix = "v") {
   return prefix + std::to_string(statement);
 }
 
-/// The statements in this order, which must compute everything before it is read.
+/// The program with its statements in this order, in which every value must be computed before it is read.
 Graph graph_of(const Statements& program, const std::vector<std::size_t>& order, const std::string& prefix = "v") {
   return trace("m", {{"x", "f32[64, 64]"}, {"y", "f32[64, 64]"}, {"w", "f32[64, 64]"}}, [&](Tensor x, Tensor y, Tensor w) {
     std::vector<Tensor> value(3 + program.list.size());
@@ -128,7 +128,7 @@ double objective_of(const Graph& graph, bool rows_on_the_host = true) {
   return plan_of(graph, rows_on_the_host).placement.objective_seconds;
 }
 
-/// Where a plan has a statement: on one side, or nowhere if that is not one operation any more.
+/// The side on which a plan has a statement; neither if the statement is no longer one operation.
 Side side_of(const Plan& plan, std::size_t statement) {
   for (const Value& value : plan.graph->values) {
     if (value.name != name_of(statement)) continue;
@@ -138,7 +138,7 @@ Side side_of(const Plan& plan, std::size_t statement) {
   return Side::none;
 }
 
-/// One program as it was written, and with two statements swapped; the same with a pin.
+/// The program as written, and with two statements swapped; the same with a pin.
 TEST(FusionOrder, OneProgramHasOneOptimum) {
   const std::vector<Input> inputs{{"x", "f32[32, 64]"}, {"y", "f32[32, 64]"}, {"w", "f32[64, 64]"}};
   const auto program = [&](bool pinned, bool swapped) {
@@ -188,7 +188,7 @@ TEST(FusionOrder, APinThatAgreesChangesNothing) {
     program.list[one].pin = side_of(free, one);
     if (program.list[one].pin == Side::none || program.list[one].op > 6) continue;
     const Plan same = plan_of(graph_of(program, as_written(program)), seed % 2 == 0);
-    if (same.graph->nodes.size() != free.graph->nodes.size()) continue;  // of two equal statements one is pinned: both are computed
+    if (same.graph->nodes.size() != free.graph->nodes.size()) continue;  // if one of two equal statements is pinned, both are computed
     const double once = free.placement.objective_seconds;
     EXPECT_NEAR(same.placement.objective_seconds, once, 1e-6 * once);
     ++pinned;

@@ -1,4 +1,4 @@
-// Fusion as the planner counts on it: which operations form a group, and that what is left of one costs what one kernel does.
+// Fusion as the planner models it: which operations form a group, and that the part of a group on one device costs as much as one kernel.
 #include "partitioner/machine/fusion.h"
 #include "partitioner/machine/dataflow.h"
 
@@ -26,14 +26,14 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-/// Element-wise operations of one shape, with a last one that is not if nobody else reads what goes into it.
+/// Accepts element-wise operations of one shape, followed by a last one of another kind if its operands have no other reader.
 bool takes(const KernelRequest& request) {
   const auto& steps = request.steps;
   const auto plain = [&](const FusedStep& step) { return step.op->elementwise() && step.type.shape == steps[0].type.shape; };
   return std::all_of(steps.begin(), steps.end() - 1, plain) && (plain(steps.back()) || request.result_types.size() == 1);
 }
 
-/// What the host fuses, but for products: those read an operand twice that they are given twice.
+/// The host's fusion rule without matrix products, which read an operand twice if it is given twice.
 bool in_rows(const KernelRequest& request) {
   const auto product = [](const FusedStep& step) { return step.op->name == "matmul"; };
   return std::none_of(request.steps.begin(), request.steps.end(), product) && host_fuses(request);
@@ -58,7 +58,7 @@ TEST(FindFusible, PassesOverWhatTheSideNeverRuns) {
   EXPECT_THAT(groups(graph, kAccelerator), ElementsAre("exp tanh"));
 }
 
-/// A pin is a placement: what is left of a group is told by it, not the group.
+/// A pin is a part of the placement: it changes how a group is divided, not the group.
 TEST(FindFusible, PinsChangeNoGroup) {
   const Graph graph = trace("m", {{"x", "f32[8]"}}, [](Tensor x) {
     const Tensor a = exp(x);
@@ -76,13 +76,13 @@ TEST(FindFusible, PinsChangeNoGroup) {
 TEST(FindFusible, EndsAtWhatItWouldHaveToWaitFor) {
   const Graph graph = trace("m", {{"x", "f32[8, 8]"}, {"y", "f32[8, 8]"}}, [](Tensor x, Tensor y) {
     const Tensor a = exp(x), b = tanh(y);
-    const Tensor product = matmul(a, a);                     // it waits for `a`, and the sum for it
-    return std::vector<Tensor>{a + product, sin(b), a * b};  // the second with what stands around it, the third with both
+    const Tensor product = matmul(a, a);                     // it waits for `a`, and the sum waits for it
+    return std::vector<Tensor>{a + product, sin(b), a * b};  // the second is fused with its neighbors, the third with both
   });
   EXPECT_THAT(groups(graph, kAccelerator), ElementsAre("exp tanh sin multiply"));
 }
 
-/// Groups are open side by side: statements between theirs that have nothing to do with them change nothing.
+/// Groups can be open at the same time: unrelated statements between their members change nothing.
 TEST(FindFusible, SeveralAtOnce) {
   const Graph graph = trace("m", {{"x", "f32[8]"}, {"y", "f32[4]"}}, [](Tensor x, Tensor y) {
     const Tensor a = exp(x), c = exp(y), b = tanh(a), d = sin(c);
@@ -109,7 +109,7 @@ TEST(FindFusible, RowsOfTheHost) {
   EXPECT_THAT(groups(rows, kHost, host_fuses), ElementsAre("max subtract exp sum divide multiply sum subtract argmin"));
 }
 
-/// What moves elements is no step of its own in a group that reads where they lie, and none that others wait for.
+/// Movement is not a step of its own in a group that can read the elements directly from their source, nor one that others wait for.
 TEST(FindFusible, MovementOfTheHost) {
   const std::vector<std::int64_t> full{64, 32};
   const Graph norm = trace("m", {{"x", "f32[64, 32]"}, {"scale", "f32[32]"}}, [&](Tensor x, Tensor scale) {
@@ -136,7 +136,7 @@ TEST(FindFusible, MovementOfTheHost) {
   EXPECT_THAT(groups(transposed, kHost, host_fuses), ElementsAre("exp tanh add"));
 }
 
-/// What there is no kernel for keeps nothing else from being read as it lies.
+/// An operand without a kernel does not prevent other operands from being read directly from their source.
 TEST(FindFusible, PullsATransposeThoughTheOtherOperandIsReshaped) {
   const Graph graph = trace("m", {{"x", "f32[768]"}, {"w", "f32[50, 768]"}}, [](Tensor x, Tensor w) {
     const Tensor row = reshape(x, {1, 768});
@@ -145,7 +145,7 @@ TEST(FindFusible, PullsATransposeThoughTheOtherOperandIsReshaped) {
   EXPECT_THAT(groups(graph, kHost, host_fuses), ElementsAre("transpose matmul"));
 }
 
-/// A reduction that one other operation reads is no way to read its operand: it runs where it stands.
+/// A reduction with one reader is not fused as an access to its operand: it runs at its own position.
 TEST(FindFusible, PullsNoReductions) {
   const Graph graph = trace("m", {{"x", "f32[64, 32]"}, {"y", "f32[64, 64]"}}, [](Tensor x, Tensor y) {
     const Tensor length = sum(x, {.axis = {{1}}});
@@ -181,7 +181,7 @@ TEST(PartsOf, RowsWithoutAGap) {
   EXPECT_THAT(parts({0, 1, 5, 7}), IsEmpty());
 }
 
-/// What waits for its reader is in a part between that and a member before it, or not.
+/// An operation that is deferred to its reader is in a part with that reader and an earlier member, or in none.
 TEST(PartsOf, NothingWaitsForNobody) {
   const auto id = [](std::size_t i) { return NodeId(i); };
   const FusibleGroup group{{id(0), id(3), id(1), id(4), id(5)}, 0, {0, 0, 0, 1, 0}, {0, 0, 1, 0, 0}};
@@ -200,7 +200,7 @@ TEST(PartsOf, NothingWaitsForNobody) {
   EXPECT_THAT(parts({0, 3, 4, 5}), ElementsAre(Row{0, 3}, Row{4, 5}));
 }
 
-/// Seconds of one kernel that reads and writes what the operations of `nodes` do not keep to themselves.
+/// Seconds of one kernel that reads and writes all values of `nodes` except internal ones.
 double kernel_seconds(const Graph& graph, const std::vector<NodeId>& nodes, const DeviceRates& rates) {
   const auto inside = [&](NodeId node) { return std::find(nodes.begin(), nodes.end(), node) != nodes.end(); };
   std::set<std::uint32_t> moved;
@@ -234,7 +234,7 @@ double alone_seconds(const Graph& graph, const Node& node, const DeviceRates& ra
   return rates.overhead_seconds + bytes / rates.bytes_per_second;
 }
 
-/// Whatever lands on the other side: each part costs what one kernel with its operands and results costs.
+/// For every division of a group between the sides: each part costs as much as one kernel with its operands and results.
 TEST(FusionSavings, LeaveThePartsOfAGroupTheCostOfOneKernel) {
   CostModel model;
   model.machine = *Machine::shipped("simulated");
@@ -264,7 +264,7 @@ TEST(FusionSavings, LeaveThePartsOfAGroupTheCostOfOneKernel) {
       for (const FusibleGroup& group : costed.fusible[side]) {
         for (const FusibleGroup& part : parts_of(group, [&](NodeId id) { return (side == kHost ? host : accelerator)[id.index] != 0; })) {
           double together = 0;
-          bool by_traffic = true;  // alone they cost what they move, and none is dead
+          bool by_traffic = true;  // alone, each costs its memory traffic, and none is unused
           for (const NodeId id : part.nodes) {
             const PlacementProblem::Node& node = costed.problem.nodes[id.index];
             const double cost = side == kHost ? node.host_seconds : node.accelerator_seconds;
@@ -287,7 +287,7 @@ TEST(FusionSavings, LeaveThePartsOfAGroupTheCostOfOneKernel) {
   EXPECT_GT(shared, 30U);
 }
 
-/// What the operations of a program cost as one kernel on the host, where a byte takes memory a second.
+/// The cost of a program's operations as one kernel on the host, where a byte takes the memory a second.
 double group_seconds(const Graph& graph, const std::vector<FusionSavings::Seconds>& of) {
   FusibleGroup group;
   for (std::size_t i = 0; i < graph.nodes.size(); ++i)

@@ -1,5 +1,5 @@
-// Brute force over small programs with a loop: every choice of invariant operations in front of the loop or in it, every placement and
-// every grouping into kernels. None costs less than the bound, and nearly always none costs less than the plan.
+// Exhaustive search on small programs with a loop: every choice of invariant operations before the loop or inside it, every placement and
+// every grouping into kernels. None costs less than the lower bound, and nearly always none costs less than the plan.
 #include <gtest/gtest.h>
 
 #include <limits>
@@ -20,7 +20,7 @@
 namespace cleave::testing {
 namespace {
 
-/// A loop of a few trips with up to three operations on values from outside and in, each of which may be pinned.
+/// A loop of a few iterations with up to three operations on values from outside and inside, each of which may be pinned.
 Graph program_with_a_loop(std::uint64_t seed) {
   std::mt19937_64 random(seed);
   return trace("m", {{"x", "f32[64, 64]"}, {"y", "f32[64, 64]"}, {"row", "f32[64]"}}, [&](Tensor x, Tensor y, Tensor row) {
@@ -54,7 +54,7 @@ Graph program_with_a_loop(std::uint64_t seed) {
   });
 }
 
-/// Every way of moving what can sink, none and all of it too: what moves needs its readers to.
+/// Every way of sinking operations that can sink, including none and all: an operation can only move along with its readers.
 std::vector<std::vector<Sinking>> ways_to_sink(const Graph& graph, const Sinkable& sinkable) {
   std::vector<NodeId> nodes;
   for (const NodeId id : program_order(graph).nodes)
@@ -121,7 +121,7 @@ TEST(HoistingOracle, NothingCostsLessThanTheBoundWhereverItStands) {
   EXPECT_GE(equal * 100, tried * 98);
 }
 
-/// A pin that agrees with where something would lie anyway changes neither that it moves out of the loop nor that it moves back.
+/// A pin that agrees with the optimal side of an operation changes neither that it is hoisted out of the loop nor that it sinks back.
 TEST(HoistingOracle, APinChangesNothing) {
   const auto seconds = [](bool pinned, decltype(PassOptions::disabled) disabled) {
     PlanOptions options = options_by_turns(1);

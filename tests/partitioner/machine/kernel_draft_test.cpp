@@ -1,4 +1,4 @@
-// A draft that grows and shrinks, against the request that is built anew for the same operations.
+// A kernel draft that is extended and reduced step by step, against the request that is rebuilt for the same operations.
 #include "partitioner/machine/kernel_draft.h"
 
 #include <gtest/gtest.h>
@@ -32,7 +32,7 @@ void expect_equal(const KernelRequest& draft, const KernelRequest& anew) {
   }
 }
 
-/// A program of `count` operations on values of several shapes, some read by nobody and some twice by one operation.
+/// A program of `count` operations on values of several shapes; some have no reader, some are read twice by one operation.
 Graph drawn_program(std::mt19937& random, int count) {
   return trace("m", {{"x", "f32[6, 4]"}, {"row", "f32[4]"}, {"one", "f32[]"}}, [&](Tensor x, Tensor row, Tensor one) {
     std::vector<Tensor> values{x, row, one};

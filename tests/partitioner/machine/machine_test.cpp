@@ -1,4 +1,4 @@
-// Machine files: the shipped ones, what is read, and each mistake at its line and column.
+// Machine files: the shipped ones, the keys that are read, and each mistake at its line and column.
 #include "partitioner/machine/machine.h"
 #include "tests/support/namespaces.h"
 
@@ -95,7 +95,7 @@ TEST(Machine, TablesAreReadInStraightLines) {
   EXPECT_DOUBLE_EQ(seconds_at(table, 10000), 1e-4);
   EXPECT_NEAR(seconds_at(table, 5050), 5.05e-5, 1e-12);
   EXPECT_NEAR(seconds_at(table, 505000), 5.5e-4, 1e-9);
-  EXPECT_NEAR(seconds_at(table, 10), 1e-7, 1e-14);  // beyond the ends at the rate of the outermost pair
+  EXPECT_NEAR(seconds_at(table, 10), 1e-7, 1e-14);  // extrapolated at the rate of the outermost pair
   EXPECT_NEAR(seconds_at(table, 1990000), 1.9e-3, 1e-9);
   const PointTable started = {{100, 2e-6}, {200, 2.5e-6}, {300, 2.5e-6}};
   EXPECT_NEAR(seconds_at(started, 50), 1.75e-6, 1e-12) << "what is there for nothing stays";
@@ -165,7 +165,7 @@ TEST(Machine, EveryMistakeHasItsPlace) {
     ASSERT_FALSE(machine.ok()) << mistake.message;
     EXPECT_THAT(machine.error().message, HasSubstr(mistake.message));
     EXPECT_EQ(machine.error().location.file_name(), "box.yaml");
-    if (*mistake.message == 0) continue;  // yaml-cpp's own words and place
+    if (*mistake.message == 0) continue;  // yaml-cpp's own message and position
     EXPECT_EQ(machine.error().location.line, mistake.line) << mistake.message;
     EXPECT_EQ(machine.error().location.column, mistake.column) << mistake.message;
   }

@@ -1,5 +1,5 @@
-// What operations cost by a machine's tables: their own, those of their class, their forms, with fewer threads, as part of a kernel; and
-// what must hold of any of them.
+// Costs of operations by a machine's tables: an operation's own table, its class's table, its forms, fewer threads, and as part of a
+// kernel. Also properties that every cost must have.
 #include "partitioner/machine/op_costs.h"
 
 #include <gmock/gmock.h>
@@ -60,8 +60,8 @@ TEST(OpCosts, WithoutATableAnOperationCostsWhatItsClassDoes) {
 
 TEST(OpCosts, WhatIsDerivedIsNotFasterThanReadingItsMemory) {
   DeviceRates machine = rates();
-  machine.points["exp/f32"] = {{10, 1e-6}, {100000, 2e-6}};                              // in the caches
-  machine.points["sum/f32"] = {{1, 0}, {1000, 1e-7}, {100000, 1e-5}, {10000000, 4e-3}};  // 0.1 ns a byte outside
+  machine.points["exp/f32"] = {{10, 1e-6}, {100000, 2e-6}};                              // within the caches
+  machine.points["sum/f32"] = {{1, 0}, {1000, 1e-7}, {100000, 1e-5}, {10000000, 4e-3}};  // 0.1 ns per byte outside the caches
   const OpCosts costs(machine);
   const auto tanh = [&](std::int64_t elements) { return costs.cost(work("tanh", {f32({elements})})).seconds; };
   constexpr std::int64_t kLarge = 10'000'000;
@@ -145,7 +145,7 @@ TEST(OpCosts, ProductsAreToldByTheirShortestSide) {
   EXPECT_NEAR(rows, plain, 1e-7) << "a batch on the left alone is more rows";
 }
 
-/// Tables by rows and columns of a machine that takes `seconds(rows, columns, depth)` where it was measured.
+/// Tables by rows and columns for a machine whose measured times are `seconds(rows, columns, depth)`.
 template <class Seconds>
 DeviceRates by_sides(const Seconds& seconds) {
   DeviceRates machine = rates();
@@ -160,7 +160,7 @@ DeviceRates by_sides(const Seconds& seconds) {
 }
 
 TEST(OpCosts, ProductsMeasuredByAllTheirSidesAreReadBetweenThem) {
-  // What products take: a start, reading both operands, writing the result, multiplying.
+  // The cost of a product: a launch, reading both operands, writing the result, and multiplying.
   const auto seconds = [](double rows, double columns, double depth) {
     return 1e-6 + 1e-9 * rows * depth + 2e-9 * depth * columns + 4e-9 * rows * columns + 1e-10 * rows * columns * depth;
   };
@@ -260,7 +260,7 @@ TEST(OpCosts, EveryOperationHasAClass) {
   }
 }
 
-/// Tables as calibration leaves them, of one operation in each class.
+/// Tables as calibration measures them, for one operation of each class.
 DeviceRates measured_roughly() {
   DeviceRates machine = rates();
   machine.threads = 2;

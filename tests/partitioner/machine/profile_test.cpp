@@ -1,4 +1,4 @@
-// Profiles: files and their mistakes, files of earlier versions, several runs in one.
+// Profiles: files and their mistakes, files of earlier versions, several runs in one file.
 #include "partitioner/machine/profile.h"
 
 #include <gmock/gmock.h>
@@ -22,7 +22,7 @@ class ProfileFileTest : public ::testing::Test {
     write_file(folder_.path("seen.json"), text);
     return Profile::load(folder_.path("seen.json"));
   }
-  /// "3: what is wrong".
+  /// The mistake as text: "3: message".
   std::string mistake(const std::string& text) {
     const Result<Profile> profile = load(text);
     if (profile) return "";

@@ -1,4 +1,4 @@
-// How far back a run used what an operation reads and writes: in a straight program, around a loop, and in its arms.
+// Reuse distances of the values that an operation reads and writes: in a straight-line program, around a loop, and in its branches.
 #include "partitioner/machine/reuse.h"
 
 #include <gmock/gmock.h>

@@ -1,5 +1,5 @@
-// Operations done some rows at a time, by their meanings: what is put together of the rows is what the whole gives, to the bit. Of all
-// samples of all operations, and of several that run as one.
+// Operations executed some rows at a time, by their reference implementations: the joined rows equal the whole result to the bit. This is
+// checked for all samples of all operations, and for fused groups.
 #include "partitioner/machine/row_cut.h"
 
 #include <gmock/gmock.h>
@@ -20,7 +20,7 @@ namespace {
 
 using ::testing::ElementsAre;
 
-/// Runs it in draws of rows, which find their operands where `rows_of` says that they lie. The number of draws.
+/// Runs the request in chunks of rows, whose operands are at the rows given by `rows_of`. Returns the number of chunks.
 int check(KernelRequest request, const std::vector<Array>& inputs, const RowCut& cut, unsigned seed) {
   for (const TensorType& type : request.input_types) request.inputs.push_back({0, type.bytes()});
   for (const TensorType& type : request.result_types) request.results.push_back({0, type.bytes()});
@@ -74,7 +74,7 @@ Array drawn(const TensorType& type, unsigned seed) {
   return array;
 }
 
-/// Of all operations of a program as one kernel; nothing: they cannot be cut.
+/// The cut of all operations of a program as one kernel; nothing if they cannot be cut.
 std::optional<RowCut> cut_of(const Graph& graph, unsigned seed = 0) {
   std::vector<NodeId> nodes;
   for (std::size_t i = 0; i < graph.nodes.size(); ++i)

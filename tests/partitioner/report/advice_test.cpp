@@ -1,5 +1,5 @@
-// Advice is followed: of generated programs every piece is applied as the user would, and the program planned again. What was promised must
-// come true: a mark silences its cause and no other, what saves time saves what was said.
+// Advice is followed: every piece of advice for generated programs is applied as the user would apply it, and the program is planned again.
+// The promise must come true: a mark silences its own cause and no other, and an edit saves the promised time.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -38,7 +38,8 @@ std::string joined(const std::vector<std::string>& lines) {
   return text;
 }
 
-/// `f(x)` at a place becomes `f(to_host(x))`, `if: x` becomes `if: to_host(x)`, and `while: x > 0` becomes `while: to_host(x) > 0`.
+/// Inserts a mark at a location: `f(x)` becomes `f(to_host(x))`, `if: x` becomes `if: to_host(x)`, and `while: x > 0` becomes `while:
+/// to_host(x) > 0`.
 std::string with_mark(const std::string& text, const SourceLocation& at) {
   std::vector<std::string> lines = lines_of(text);
   std::string& line = lines[static_cast<std::size_t>(at.line - 1)];
@@ -71,7 +72,7 @@ std::string without_pin(const std::string& text, int line) {
 }
 
 using Warned = std::multiset<std::string>;
-/// What is said of each cause but for its line, which edits move.
+/// The warnings without their lines, which edits move.
 Warned warned(const Plan& plan) {
   Warned result;
   for (const Diagnostic& d : plan.diagnostics) {
@@ -93,13 +94,13 @@ struct Followed {
   int marks = 0, pins = 0, kernels = 0, fixes = 0;
 };
 
-/// Where it is advised to mark a value.
+/// The location at which the advice offers to mark a value.
 std::optional<SourceLocation> offered_mark(const Diagnostic& d) {
   const auto offered = std::find_if(d.notes.begin(), d.notes.end(), [](const Note& n) { return n.message.starts_with("mark "); });
   return offered == d.notes.end() ? std::nullopt : std::optional(offered->location);
 }
 
-/// A mark where it is offered silences this cause, and no other but those that the same decision starts.
+/// Checks that a mark at the offered location silences this cause, and no others except those that the same decision starts.
 void follow_mark(const Planted& planted, const PlanOptions& options, const Plan& before, const Diagnostic& d, Followed& followed) {
   const std::optional<SourceLocation> offered = offered_mark(d);
   if (!offered) return;
@@ -130,7 +131,7 @@ void follow_savings(const Planted& planted, const PlanOptions& options, const Pl
   }
 }
 
-/// What `cleave apply` would write does the same as the user's hand.
+/// Checks that the edit of `cleave apply` has the same effect as the user's edit by hand.
 void follow_fixes(const Planted& planted, const PlanOptions& options, const Plan& before, const Diagnostic& d, Followed& followed) {
   const std::vector<Fix> fixes = find_fixes(before.advice, planted.text(), "planted.yaml");
   for (const Fix* fix : fixes_of(d, fixes)) {

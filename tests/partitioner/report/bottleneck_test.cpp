@@ -1,4 +1,4 @@
-// Programs that wait: what the last line says, where, and which warnings there are.
+// Programs that wait: the text and the position of the last line of the report, and the warnings.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -18,13 +18,13 @@ using Said = std::vector<std::pair<DiagnosticKind, int>>;  ///< kind and line
 
 struct Scenario {
   std::string model;
-  std::string account;  ///< what the last line begins with
+  std::string account;  ///< the beginning of the last line
   int line;
   Said said;
   friend void PrintTo(const Scenario& s, std::ostream* out) { *out << s.model; }
 };
 
-/// Sorting is the host's, as on the simulated accelerator.
+/// `sort` runs on the host alone, as with the simulated accelerator.
 Plan plan_scenario(const std::string& name) {
   PlanOptions options;
   options.costs.machine = *Machine::shipped("simulated");
@@ -63,7 +63,7 @@ INSTANTIATE_TEST_SUITE_P(
         Scenario{"s000_print_every_step", "launch-bound", 9, {{launch_bound, 9}}},
         Scenario{"s004_toggle", "compute-bound", 8, {}},  // the marks cost nothing
         Scenario{"s003_pretransfer", "compute-bound", 10, {}}, Scenario{"s000_scalar_control", "compute-bound", 8, {}},
-        Scenario{"st", "round-trip-bound", 7, {{round_trip, 7}}},  // a state is as if a loop carried it
+        Scenario{"st", "round-trip-bound", 7, {{round_trip, 7}}},  // a state behaves like a loop-carried value
         Scenario{"loopst", "round-trip-bound", 9, {{round_trip, 9}}}, Scenario{"io", "round-trip-bound", 10, {{round_trip, 10}}},
         Scenario{"two", "round-trip-bound", 10, {{round_trip, 10}, {round_trip, 11}}},
         Scenario{"s000_cpuonly", "round-trip-bound", 13, {{round_trip, 13}}},
@@ -79,7 +79,7 @@ INSTANTIATE_TEST_SUITE_P(
         Scenario{"s000_many_small", "compute-bound", 70, {}}, Scenario{"shadow", "host-bound", 8, {{value, 5}}}),
     [](const auto& scenario) { return scenario.param.model; });
 
-/// A mark changes nothing but the message: the second model is the first with the mark that its warning advises.
+/// A mark changes only the message: the second model is the first one with the mark that its warning advises.
 TEST(Marks, ChangeNoPlan) {
   const Plan plain = plan_scenario("inv_mark"), marked = plan_scenario("inv_mark2");
   EXPECT_EQ(plain.placement.objective_seconds, marked.placement.objective_seconds);
@@ -89,7 +89,7 @@ TEST(Marks, ChangeNoPlan) {
   EXPECT_TRUE(marked.diagnostics.empty()) << to_text(marked.diagnostics);
 }
 
-/// The accelerator waits for a decision of its own: for the host to learn it, to work, and to send what it made.
+/// The accelerator waits for its own decision: for the host to receive it, to compute, and to send the result.
 TEST(StartedWork, IsToldAsOneRoundTripWithItsPrice) {
   const Plan plan = plan_scenario("control_only_50040");
   ASSERT_EQ(plan.round_trips.size(), 1U) << to_text(plan.diagnostics);
@@ -112,7 +112,7 @@ TEST(StartedWork, IsToldAsOneRoundTripWithItsPrice) {
   EXPECT_NE(text.find("yaml:14:20: note: accelerator work depends on the result here"), std::string::npos) << text;
 }
 
-/// The last line has operators as they were written.
+/// The last line shows operators as the user wrote them.
 TEST(LastLine, NamesWhatWasWritten) {
   for (const auto& [model, name] : {std::pair<std::string, std::string>{"s002_preprocess_host", "`images / 255`"},
                                     {"dead", "`x * 2`"},
@@ -123,7 +123,7 @@ TEST(LastLine, NamesWhatWasWritten) {
   }
 }
 
-/// No kernel is promised for a function of the user's.
+/// The advice must not promise a kernel for a user's function.
 TEST(HostFunctionAdvice, IsWhatWouldHideIt) {
   const std::string text = to_text(plan_scenario("io").diagnostics);
   EXPECT_EQ(text.find("accelerator kernel"), std::string::npos) << text;

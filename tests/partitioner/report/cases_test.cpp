@@ -1,5 +1,5 @@
-// The twelve cases of the diagnostics reference: what is sent, what is warned of, and every word of it, under `--placement accelerator`.
-// The programs and the words are in tests/golden/cases.
+// The twelve cases of the diagnostics reference under `--placement accelerator`: their transfers, their warnings, and every word of these.
+// The programs and the texts are in tests/golden/cases.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -27,7 +27,7 @@ Plan plan_case(const std::string& name) {
 }
 
 struct Counts {
-  std::size_t to_host = 0, to_accelerator = 0;  ///< sends
+  std::size_t to_host = 0, to_accelerator = 0;  ///< number of sends in each direction
   std::size_t warnings = 0;
   friend bool operator==(const Counts&, const Counts&) = default;
   friend void PrintTo(const Counts& c, std::ostream* out) {

@@ -1,4 +1,5 @@
-// Programs that once were warned of at the wrong line, or not at all: what waits, at which line, through what, and with which bytes.
+// Programs whose warnings once were at the wrong line or missing: the waiting operation, its line, the values that it waits for, and their
+// bytes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -27,7 +28,7 @@ constexpr double kMatrix = 1024.0 * 1024 * 4, kVector = 1024.0 * 4;
 struct Waits {
   int line;
   std::string via;
-  double frequency, out_bytes, back_bytes;  ///< a run
+  double frequency, out_bytes, back_bytes;  ///< per run
   friend bool operator==(const Waits&, const Waits&) = default;
   friend void PrintTo(const Waits& w, std::ostream* out) {
     *out << "line " << w.line << " via " << w.via << ", " << w.frequency << " times, " << w.out_bytes << " B out, " << w.back_bytes
@@ -94,7 +95,7 @@ TEST(Folding, OneMessageForOneLineHoweverOftenItIsUnrolled) {
 
 struct Invariant {
   std::string model;
-  int line = 0, loop = 0;  ///< 0: nothing is said
+  int line = 0, loop = 0;  ///< 0: no message
   friend void PrintTo(const Invariant& i, std::ostream* out) { *out << i.model; }
 };
 
@@ -117,7 +118,7 @@ INSTANTIATE_TEST_SUITE_P(All, InvariantWork,
                                            Invariant{"changing_host_function"}),
                          [](const auto& of) { return of.param.model; });
 
-/// What is promised comes true when the user does it.
+/// The promised saving is reached when the user follows the advice.
 TEST(InvariantWorkAdvice, SavesWhatItSays) {
   const Plan before = plan_model("invariant_host_function"), after = plan_model("invariant_moved");
   ASSERT_EQ(before.diagnostics.size(), 1u) << to_text(before.diagnostics);
@@ -141,7 +142,8 @@ TEST(MemoryFallback, SaysWhatTheMemoryIsFullOf) {
   EXPECT_DOUBLE_EQ(plan.memory_shortage->seconds, roomy.predicted_seconds);
 }
 
-/// A product whose operand does not fit is told to take it in parts of rows, and the program that does is planned on the accelerator.
+/// If an operand of a product does not fit into memory, the advice is to process it by parts of rows, and the program that does so is
+/// planned on the accelerator.
 TEST(MemoryFallback, SaysInHowManyPartsOfRowsItFits) {
   PlanOptions options;
   options.costs.machine = *Machine::shipped("simulated");

@@ -32,7 +32,7 @@ Plan case_plan(const std::string& name) {
   return plan_with_remarks(read_model(source_dir() + "/tests/golden/cases/" + name + ".yaml"));
 }
 
-/// What each field must be: `n`umber, `s`tring, `b`ool, `l`ist, `o`bject; a following `?`: or null.
+/// The type of each field: `n`umber, `s`tring, `b`ool, `l`ist, `o`bject; a trailing `?` allows null.
 using Fields = std::map<std::string, std::string>;
 
 void expect_fields(const json& object, const Fields& fields, const std::string& where) {
@@ -130,7 +130,7 @@ void expect_document(const json& document) {
   EXPECT_EQ(document.at("totals").at("transfers").get<std::size_t>(), document.at("transfers").size());
 }
 
-/// Element-wise operations of one shape run as one kernel.
+/// Options with which element-wise operations of one shape are fused.
 PlanOptions elementwise_options() {
   PlanOptions options;
   options.costs.machine = *Machine::shipped("simulated");
@@ -141,7 +141,7 @@ PlanOptions elementwise_options() {
   return options;
 }
 
-/// Executions and transfers, less what runs as one kernel saves, are the objective; of all programs, some have such kernels.
+/// The objective is the cost of executions and transfers minus the savings of fused kernels; some of the programs have such kernels.
 TEST(ExplainJson, CostsAddUpWithWhatKernelsSave) {
   PlanOptions options = elementwise_options();
   std::size_t kernels = 0;
@@ -169,7 +169,7 @@ TEST(ExplainJson, CostsAddUpWithWhatKernelsSave) {
   EXPECT_GT(kernels, 30U);
 }
 
-/// A kernel that would keep one call waiting for another is parted, if workers may make both at once.
+/// A kernel that would delay one call by another is split, if workers may execute both calls at once.
 TEST(ExplainJson, KernelsAreThoseThatRun) {
   const std::string call = "{library: l.so, takes: [\"f32[64, 64]\"], returns: \"f32[64, 64]\", pure: true, seconds: 0.01}\n";
   const Graph graph = parse_model("cleave: 1\nmodel: m\ninputs: {x: \"f32[64, 64]\"}\nhost_functions:\n  f: " + call + "  g: " + call +

@@ -1,5 +1,5 @@
-// The figures of a plan: bound and gap of every policy against the free problem, tables that show the costliest rows and what the rest
-// sums to.
+// The figures of a plan: lower bound and gap of every policy against the unconstrained problem, and tables that show the costliest rows and
+// the sum of the others.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -44,7 +44,7 @@ std::vector<Graph> programs() {
   return found;
 }
 
-/// What explain says of the placement's cost.
+/// The line of explain on the placement's cost.
 std::string cost_line(const Plan& plan) {
   const std::string text = explain_text(plan);
   const std::size_t begin = text.find("work and transfers in sum: ");
@@ -66,7 +66,7 @@ TEST(Bound, IsOfTheFreeProblemUnderEveryPolicy) {
       const json placement = json::parse(explain_json(made)).at("placement");
       const double objective = placement.at("objective_seconds");
       EXPECT_NEAR(placement.at("bound_seconds").get<double>(), bound, 1e-9 * bound);
-      if (pinned && policy == Policy::host) continue;  // it leaves pins aside, the bound does not
+      if (pinned && policy == Policy::host) continue;  // this policy ignores pins, the bound does not
       EXPECT_GE(objective, bound * (1 - 1e-9));
       EXPECT_NEAR(placement.at("gap").get<double>(), objective > 0 ? (objective - bound) / objective : 0, 1e-6);
       above += objective > 1.5 * bound ? 1 : 0;

@@ -1,5 +1,5 @@
-// The page of a plan: whatever the program holds it is well-formed and loads nothing (tests/support/page_rules.py), is the same each time,
-// leads from round trips to lines, and stays small.
+// The HTML page of a plan: for any program it is well formed and loads nothing (tests/support/page_rules.py), is deterministic, links round
+// trips to lines, and stays small.
 #include "partitioner/report/page/page.h"
 
 #include <gmock/gmock.h>
@@ -27,7 +27,7 @@ Plan plan_as_planted(const Graph& graph, Policy policy = Policy::accelerator) {
   return plan(graph, planted_options(policy));
 }
 
-/// What is wrong with the pages; nothing: empty.
+/// The errors in the pages; empty if there are none.
 std::string faults(const std::vector<std::string>& pages) {
   const TemporaryFolder folder;
   for (std::size_t i = 0; i < pages.size(); ++i) folder.write(std::to_string(i) + ".html", pages[i]);
@@ -83,7 +83,7 @@ TEST(Page, EscapesWhatTheUserWrote) {
   EXPECT_THAT(page, HasSubstr("&amp;amp;\\xff.yaml"));
 }
 
-/// As Graphviz draws the plan.
+/// The plan as drawn by Graphviz.
 std::string drawn(const Plan& plan) {
   const TemporaryFolder folder;
   const CommandResult result = run_command("dot -Tsvg " + folder.write("plan.dot", dot(plan)));

@@ -1,4 +1,4 @@
-// Pictures as data: nothing is left out or drawn twice, whatever is collapsed, and they are as small as promised.
+// Pictures as data: nothing is left out or drawn twice, whatever is collapsed, and their size is limited as promised.
 #include "partitioner/report/picture.h"
 
 #include <gtest/gtest.h>
@@ -41,7 +41,8 @@ std::size_t device_index(DeviceId device) {
   return device == kHost ? 0 : 1;
 }
 
-/// Every copy of an operation, and whatever a transfer takes, is in exactly one node; nothing else is where it has no copy.
+/// Checks that every copy of an operation and every endpoint of a transfer is in exactly one node, and that no node shows an operation on a
+/// side without its copy.
 void expect_partition(const Plan& plan, const Picture& picture) {
   const Graph& graph = *plan.graph;
   std::vector<int> drawn[2] = {std::vector<int>(graph.nodes.size()), std::vector<int>(graph.nodes.size())};
@@ -82,7 +83,8 @@ void expect_boxes(const Picture& picture) {
   }
 }
 
-/// Each transfer is one line or in one bundle, between the devices that it is between; lines have ends; round trips keep their numbers.
+/// Checks that each transfer is one line or in one bundle, between the right devices; that lines have both ends; and that round trips keep
+/// their numbers.
 void expect_edges(const Plan& plan, const Picture& picture) {
   std::vector<int> drawn(plan.transfers.items.size());
   for (const PictureEdge& edge : picture.edges) {
@@ -172,7 +174,7 @@ TEST(Picture, IsTheSameEveryTime) {
 
 // --- layers -----------------------------------------------------------------------------------------------------------------------------
 
-/// A layer of a transformer, as a function; or written out for each layer.
+/// A transformer layer as a function, or written out for each layer.
 std::string transformer(int layers, bool functions) {
   const std::vector<std::pair<std::string, std::string>> parameters{{"wq", "64, 64"},  {"wk", "64, 64"},  {"wv", "64, 64"},
                                                                     {"wo", "64, 64"},  {"w1", "64, 256"}, {"b1", "256"},
@@ -237,7 +239,7 @@ TEST(Picture, EqualLayersAreDrawnOnce) {
   }
 }
 
-/// Host work that is alike, between accelerator work that is not: drawn as one, all transfers would meet in one node.
+/// Similar host operations between different accelerator operations: drawn as one node, all transfers would end in it.
 TEST(Picture, WhatIsAlikeOnOneSideOnlyIsNoStar) {
   std::string text = "cleave: 1\nmodel: m\ninputs: {x: \"f32[64, 64]\"}\nprogram:\n  - y: x\n";
   const char* others[] = {"matmul(y, y)", "softmax(y)", "transpose(y)", "flip(y)", "cumulative_sum(y, axis=0)"};
@@ -305,7 +307,7 @@ TEST(Picture, ScopesAreBoxes) {
 TEST(Picture, TenThousandOperationsAreAHundredNodes) {
   RandomGraphOptions random;
   random.max_ops = 10'000;
-  random.pins = false;  // some ask for a kernel that there is not
+  random.pins = false;  // some pins ask for a kernel that does not exist
   RandomGraphOptions flat = random;
   flat.control_flow = false;
   const std::pair<const char*, Graph> programs[] = {

@@ -1,5 +1,5 @@
-// SARIF of every model, example and golden case, under every policy, with every kind switched on: valid by the standard, each result with
-// what it costs, what would help, its place, a fingerprint of its own that outlives lines inserted before it.
+// SARIF of every model, example and golden case, under every policy, with every kind of diagnostic enabled: valid by the standard, each
+// result with its cost, its remedy, its position and a unique fingerprint that does not change when lines are inserted before it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -92,7 +92,7 @@ TEST(Sarif, EqualPlacesAreSaidOnce) {
   for (Diagnostic d : diagnose(source_dir() + "/tests/golden/sarif/equal_places.yaml", Policy::accelerator)) {
     const auto located = std::find_if(d.notes.begin(), d.notes.end(), [](const Note& note) { return note.location.known(); });
     ASSERT_NE(located, d.notes.end());
-    std::set<std::string> places;  // both results go back to one reader, which is named once
+    std::set<std::string> places;  // both results are sent back to one reader, which is named once
     for (const Note& note : d.notes) EXPECT_TRUE(places.insert(note.message + to_string(note.location)).second) << note.message;
     d.notes.push_back(Note(*located));
     found.add(std::move(d));

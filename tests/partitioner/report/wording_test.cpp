@@ -1,4 +1,4 @@
-// Messages of a plan name what was written, and say what they assume.
+// Messages about a plan use the names in the user's program, and state their assumptions.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -66,7 +66,7 @@ TEST(Why, GivesBothChoicesExactly) {
       ASSERT_TRUE(answer->host.optimum_seconds && answer->accelerator.optimum_seconds);
       const auto pin = problem.nodes[node].pin;
       const bool replica = answer->on_host && answer->on_accelerator;
-      if (pin == Problem::Pin::none && !replica) {  // where it is cannot be worse than where it is not
+      if (pin == Problem::Pin::none && !replica) {  // its current side cannot be worse than the other one
         const Choice& chosen = answer->on_host ? answer->host : answer->accelerator;
         const Choice& other = answer->on_host ? answer->accelerator : answer->host;
         EXPECT_NEAR(*chosen.optimum_seconds, placement->objective_seconds, 1e-9) << "seed " << seed;

@@ -1,4 +1,5 @@
-// The solver against exhaustive search, its uniqueness under renumbering, and small cases with an answer that a person can check.
+// The solver against exhaustive search, the uniqueness of its answer under renumbering, and small cases whose answer can be checked by
+// hand.
 #include "partitioner/solver/placement.h"
 
 #include <gmock/gmock.h>
@@ -38,7 +39,7 @@ void expect_optimal(const Problem& problem, std::uint64_t seed, const SolveOptio
   if (problem.accelerator_memory_bytes == 0) {
     EXPECT_EQ(solved->on_accelerator, expected.fewest_on_accelerator);
   }
-  double transfers = 0;  // the listed ones are what is paid
+  double transfers = 0;  // the listed transfers are the ones that are paid
   for (const PlannedTransfer& t : solved->transfers) {
     const auto& value = problem.values[t.value];
     transfers +=
@@ -58,7 +59,7 @@ TEST(Placement, EqualsExhaustiveSearchWithTies) {
     expect_optimal(testing::random_problem(seed), seed);
 }
 
-/// The cut is a bound; the placement is the best in nearly all cases, and never better than the best.
+/// The cut is a lower bound; the placement is optimal in nearly all cases, and never better than the optimum.
 TEST(Placement, IsNearlyAlwaysTheBestWhereTheHostDoesNotComeByEverywhere) {
   RandomProblemOptions options;
   options.drivers = true;
@@ -165,7 +166,7 @@ TEST(Placement, ManyEqualLayersFillTheMemoryWithoutASearch) {
   const auto solved = solve(problem, {.tolerance = 1e-3, .max_work = 3e6});
   ASSERT_TRUE(solved.ok());
   EXPECT_LE(solved->gap, 1e-3);
-  EXPECT_GT(solved->gap, 0);  // what the price proves, not less
+  EXPECT_GT(solved->gap, 0);  // the gap to the bound that the price proves
   EXPECT_THAT(verify(problem, *solved), IsEmpty());
 }
 
@@ -293,7 +294,7 @@ TEST(Placement, ReplicasThatNothingReadsAreDropped) {
   }
 }
 
-/// A root and a loop body of 10 trips.
+/// A root region and a loop body that is executed 10 times.
 Problem with_loop() {
   Problem problem;
   problem.regions = {{Problem::kNoParent, 1}, {0, 10}};
@@ -337,7 +338,7 @@ TEST(Placement, SendsAValuePrintedNowAndThenInsideTheBranch) {
 
 TEST(Placement, TiesGoToTheOutermostRegionAndToTheHost) {
   Problem problem;
-  problem.regions = {{Problem::kNoParent, 1}, {0, 0.3}, {0, 0.7}};  // two arms of one branch
+  problem.regions = {{Problem::kNoParent, 1}, {0, 0.3}, {0, 0.7}};  // two branches of one conditional
   problem.nodes = {region_node(0, 0, 0, Problem::Pin::accelerator), region_node(1, 0, 0, Problem::Pin::host),
                    region_node(2, 0, 0, Problem::Pin::host), region_node(0, 4, 4)};
   problem.values = {{0, 0, 1, 1}};
@@ -362,7 +363,7 @@ TEST(Placement, ComputesACounterOnBothSidesInsteadOfMovingIt) {
   EXPECT_THAT(solved->transfers, IsEmpty());
 }
 
-/// Three operations that run as one kernel on the accelerator: by themselves each is cheaper on the host.
+/// Three operations that are fused on the accelerator: alone, each is cheaper on the host.
 Problem with_a_row() {
   Problem problem = with_loop();
   problem.nodes = {region_node(0, 0, 0, Problem::Pin::accelerator), region_node(0, 3, 4), region_node(0, 3, 4), region_node(0, 3, 4)};
@@ -379,12 +380,12 @@ TEST(Placement, NeighboursThatSaveStayTogether) {
   EXPECT_THAT(whole->on_accelerator, ElementsAre(1, 1, 1, 1));
   EXPECT_DOUBLE_EQ(whole->objective_seconds, 7);
   EXPECT_THAT(execution_seconds(problem, whole->on_host, whole->on_accelerator, kAccelerator), ElementsAre(0, 4, 1.5, 1.5));
-  problem.nodes[3].pin = Problem::Pin::host;  // what is left of the row saves what it saves
+  problem.nodes[3].pin = Problem::Pin::host;  // the remaining members of the row save their part
   const auto part = solve(problem);
   ASSERT_TRUE(part.ok());
   EXPECT_THAT(part->on_accelerator, ElementsAre(1, 1, 1, 0));
   EXPECT_DOUBLE_EQ(part->objective_seconds, 9);
-  problem.nodes[2].pin = Problem::Pin::host;  // and nothing if none has a neighbour
+  problem.nodes[2].pin = Problem::Pin::host;  // and nothing if no member has a neighbor
   const auto none = solve(problem);
   ASSERT_TRUE(none.ok());
   EXPECT_THAT(none->on_accelerator, ElementsAre(1, 0, 0, 0));

@@ -1,4 +1,4 @@
-// Problems and workloads from JSON: what is read, and every kind of malformed input with the path of the offending element.
+// Problems and workloads from JSON: accepted documents, and every kind of malformed input with the path of the offending element.
 #include "partitioner/solver/problem_json.h"
 
 #include <gmock/gmock.h>
@@ -163,7 +163,7 @@ TEST(ProblemJson, MistakesInSavingsHaveTheirPath) {
 
 TEST(ProblemJson, EveryMistakeHasItsPath) {
   struct Mistake {
-    const char* pointer;  ///< what to replace
+    const char* pointer;  ///< the element to replace
     json with;            ///< a discarded value: remove it
     const char* message;
   };

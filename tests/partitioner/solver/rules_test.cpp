@@ -1,5 +1,5 @@
-// The rules that the benchmarks compare with: each gives a valid placement that costs no less than the optimum, and does what it is named
-// for.
+// The heuristic placement rules that the benchmarks compare with: each gives a valid placement that costs no less than the optimum and
+// follows the rule's name.
 #include "tools/bench/rules.h"
 #include "tests/support/seeds.h"
 
@@ -57,7 +57,7 @@ Problem::Node rule_node(double host, double accelerator, Pin pin = Pin::none, do
   return result;
 }
 
-/// `nodes` with a value each, moved for 1 s.
+/// A problem of `nodes` with one value each, whose transfer takes 1 s.
 Problem problem_of(std::vector<Problem::Node> nodes, std::vector<Problem::Use> uses) {
   Problem problem;
   problem.regions.emplace_back();
@@ -73,7 +73,7 @@ TEST(Rules, NodeByNodeTakesTheFasterSide) {
 }
 
 TEST(Rules, TheCutPerEdgePaysASharedTransferTwice) {
-  // One value of the host, used twice: moving it once is worth 1.5, moving it for each use is not.
+  // A host value with two uses: one transfer for both pays off (1.5), a transfer for each use does not.
   const Problem problem = problem_of({rule_node(0, 0, Pin::host), rule_node(1, 0.25), rule_node(1, 0.25)}, {{0, 1, 0}, {0, 2, 0}});
   EXPECT_THAT(place_by(Rule::per_edge, problem)->on_accelerator, ElementsAre(0, 0, 0));
   EXPECT_THAT(solve(problem)->on_accelerator, ElementsAre(0, 1, 1));

@@ -1,4 +1,5 @@
-// The intervals of the link in which a placement stays optimal, against exhaustive search inside, at the ends and just outside.
+// The intervals of the link's parameters in which a placement stays optimal, against exhaustive search inside, at the ends and just
+// outside.
 #include "partitioner/solver/sensitivity.h"
 
 #include <gmock/gmock.h>
@@ -19,7 +20,7 @@ using Problem = PlacementProblem;
 using ::testing::HasSubstr;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-/// The problem with another link.
+/// The problem with another latency and bandwidth of the link.
 Problem with_link(Problem problem, const LinkLatency& latency, double bandwidth, double latency_factor) {
   const auto change = [&](double& seconds, double start) {
     start = std::min(start, seconds);
@@ -44,7 +45,7 @@ Problem with(const Problem& problem, const LinkLatency& latency, Varied varied, 
   return with_link(problem, latency, varied == Varied::bandwidth ? factor : 1, varied == Varied::latency ? factor : 1);
 }
 
-/// By how much the placement misses the optimum of another problem.
+/// The difference between the placement's cost and the optimum of another problem.
 double missing(const Problem& problem, const Placement& placement) {
   return testing::brute_force_cost(problem, placement.on_host, placement.on_accelerator) - testing::brute_force(problem).seconds;
 }
@@ -67,7 +68,7 @@ TEST(Sensitivity, EqualsExhaustiveSearchInsideAndOutside) {
       ASSERT_LE(interval.low, 1);
       ASSERT_GE(interval.high, 1);
       const auto missing_at = [&, what = varied](double factor) { return missing(with(problem, latency, what, factor), *placement); };
-      const double low = std::max(interval.low, 1e-3), high = std::min(interval.high, 1e3);  // where there is no end, far out
+      const double low = std::max(interval.low, 1e-3), high = std::min(interval.high, 1e3);  // an open end is replaced by a distant number
       for (const double inside : {low, std::sqrt(low), 1.0, std::sqrt(high), high})
         EXPECT_NEAR(missing_at(inside), 0, 1e-9 / low) << inside;
       if (interval.low > 0) {

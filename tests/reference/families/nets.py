@@ -81,7 +81,7 @@ def normalizations():
     yield Case("rms_norm", "rms_norm(x, s)", {"x": x, "s": scale[0]},
                lambda x, s: x / np.sqrt(np.mean(np.square(x), -1, keepdims=True) + np.float32(1e-5)) * s)
     yield Case("lp_norm 2", "lp_norm(x, axis=1)", {"x": x}, lambda x: onnx_op("LpNormalization", [x], axis=1, p=2))
-    # The reference adds numbers up without their absolute values here.
+    # The reference adds up signed numbers here, without taking absolute values.
     yield Case("lp_norm 1", "lp_norm(x, axis=1, p=1)", {"x": x}, lambda x: x / np.abs(x).sum(axis=1, keepdims=True))
 
 

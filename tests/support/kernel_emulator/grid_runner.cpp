@@ -25,7 +25,7 @@ std::uint64_t number(const void* address) {
 
 }  // namespace
 
-/// The compiled text's hooks carry no handle that could lead here.
+/// Static storage, since the compiled text's hooks have no handle that could lead here.
 GridRunner*& GridRunner::running() {
   static thread_local GridRunner* runner = nullptr;
   return runner;
@@ -121,17 +121,18 @@ void GridRunner::run_block() {
 
 void GridRunner::stop(const std::string& what) {
   wrong_ = "thread " + to_text(thread_) + " of block " + to_text(block_) + " " + what;
-  yield();  // for good
+  yield();  // never resumed
 }
 
-// --- where threads meet ------------------------------------------------------------------------------------------------------------------
+// --- synchronization of threads ----------------------------------------------------------------------------------------------------------
 
 std::span<GridRunner::Fiber> GridRunner::warp_of(unsigned warp) {
   const std::size_t first = std::size_t{warp} * MemoryChecker::kWarp;
   return std::span(fibers_).subspan(first, std::min<std::size_t>(MemoryChecker::kWarp, active_ - first));
 }
 
-/// Which lanes of `lanes` meet with those of `mask` in what they do; nothing while one is missing. Lanes that have ended need not come.
+/// The lanes that take part in the warp operation of `mask` at `place`; nothing while one of them is missing. Lanes that have ended are not
+/// awaited.
 std::optional<unsigned> GridRunner::meeting(std::span<const Fiber> lanes, unsigned mask, int place) {
   unsigned together = 0;
   for (unsigned lane = 0; lane < lanes.size(); ++lane) {
@@ -143,7 +144,7 @@ std::optional<unsigned> GridRunner::meeting(std::span<const Fiber> lanes, unsign
   return together;
 }
 
-/// Lets the lanes of each mask go on once all of them do the same.
+/// Resumes the lanes of each mask once all of them have reached the same operation.
 bool GridRunner::release_warp(unsigned warp) {
   const std::span<Fiber> lanes = warp_of(warp);
   bool released = false;
@@ -153,7 +154,7 @@ bool GridRunner::release_warp(unsigned warp) {
     const std::optional<unsigned> together = meeting(lanes, leader.mask, place);
     if (!together) continue;
     std::array<unsigned long long, MemoryChecker::kWarp> values;
-    values.fill(~0ULL);  // what a lane has that does not take part is anything
+    values.fill(~0ULL);  // lanes that do not take part have an arbitrary value
     unsigned long long ballot = 0;
     for (unsigned lane = 0; lane < lanes.size(); ++lane) {
       if ((*together >> lane & 1) == 0) continue;
@@ -171,7 +172,7 @@ bool GridRunner::release_warp(unsigned warp) {
   return released;
 }
 
-/// Lets the block go on once all of its threads wait at one barrier.
+/// Resumes the block once all of its threads wait at one barrier.
 bool GridRunner::release_block() {
   const auto all = std::span(fibers_).first(active_);
   const bool meet =
@@ -182,7 +183,7 @@ bool GridRunner::release_block() {
   return true;
 }
 
-/// Who waits where, in a block in which nobody can go on.
+/// Describes where each thread waits, in a block in which no thread can continue.
 std::string GridRunner::divergence() const {
   const auto where = [](const Fiber& fiber) -> std::string {
     if (fiber.state == State::done) return "has ended";

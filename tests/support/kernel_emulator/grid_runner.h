@@ -1,5 +1,5 @@
-// GridRunner: runs a compiled kernel over a grid: one block after the other, the threads of a block as fibers that switch where they meet
-// (barriers, exchanges between lanes). Finds threads that do not meet. Knows no sources and no compiler.
+// GridRunner: runs a compiled kernel over a grid, one block after the other. A block's threads are fibers that switch at synchronizations
+// (barriers, exchanges between lanes); threads that miss a synchronization are detected. It knows neither sources nor the compiler.
 #pragma once
 
 #include <cstddef>
@@ -33,7 +33,7 @@ struct EmulatorHooks {
 struct CompiledKernel {
   unsigned long (*entry)(const unsigned long long* parameters) = nullptr;  ///< with null: the number of parameters
   EmulatorHooks* hooks = nullptr;
-  bool meets = false;  ///< its threads meet somewhere
+  bool meets = false;  ///< whether its threads synchronize anywhere
   std::byte *shared_begin = nullptr, *shared_end = nullptr;
   std::byte *image_begin = nullptr, *image_end = nullptr;  ///< constants of the text
 };
@@ -45,10 +45,10 @@ struct GridShape {
 
 class GridRunner {
  public:
-  /// In which threads and blocks come: a result must not depend on it.
+  /// The order in which threads and blocks run: a result must not depend on it.
   enum class Order { forward, backward };
 
-  /// An Error says what the kernel did wrong, and which thread of which block.
+  /// An Error says what the kernel did wrong, with the thread and block.
   Status run(const CompiledKernel& kernel, const GridShape& shape, const unsigned long long* parameters, MemoryChecker& memory,
              Order order);
 
@@ -58,8 +58,8 @@ class GridRunner {
     StackPlace place_on_stack;
     std::unique_ptr<std::byte[]> stack;
     State state = State::ready;
-    unsigned thread = 0, end = 0;  ///< runs the threads up to `end`, one after the other
-    int place = 0;                 ///< the line of its barrier, or the kind of what its warp does
+    unsigned thread = 0, end = 0;  ///< runs threads `thread` to `end` - 1, one after the other
+    int place = 0;                 ///< the line of its barrier, or the kind of its warp operation
     unsigned mask = 0, source = 0;
     unsigned long long value = 0;
   };
@@ -73,7 +73,7 @@ class GridRunner {
   void yield();
   static void run_threads();
   void set_thread(unsigned thread);
-  /// Ends the launch: what the running thread did wrong.
+  /// Ends the launch; `what` describes the error of the running thread.
   void stop(const std::string& what);
   static std::optional<unsigned> meeting(std::span<const Fiber> lanes, unsigned mask, int place);
   bool release_warp(unsigned warp);
@@ -93,10 +93,10 @@ class GridRunner {
   MemoryChecker* memory_ = nullptr;
   GridShape shape_;
   Order order_ = Order::forward;
-  unsigned threads_ = 0;  ///< of a block
+  unsigned threads_ = 0;  ///< threads in a block
   EmulatorIndex thread_, block_;
   std::vector<Fiber> fibers_;
-  std::size_t active_ = 0;  ///< fibers of this launch
+  std::size_t active_ = 0;  ///< fibers in use by this launch
   Fiber* current_ = nullptr;
   StackPlace scheduler_;
   std::vector<Line> dynamic_;

@@ -17,18 +17,19 @@ namespace cleave::testing {
 namespace {
 
 constexpr std::size_t kTextsPerUnit = 100;
-// One rounding an operation, as on the device; each access and each undefined operation calls the shim, which defines what is called.
+// Each operation rounds once, as on the device. Each access and each undefined operation calls the shim, which defines the called
+// functions.
 constexpr const char* kOptions =
     " -std=c++17 -O1 -w -fPIC -fvisibility=hidden -fno-exceptions -fno-rtti -fno-strict-aliasing -ffp-contract=off -fsanitize=thread"
     " -fsanitize=signed-integer-overflow,integer-divide-by-zero,shift,bounds -fno-sanitize-recover=all ";
 
-/// Whether threads meet anywhere in `text`: only then they need to be able to wait for each other.
+/// Whether threads synchronize anywhere in `text`: only then they must be able to wait for each other.
 bool meets(const std::string& text) {
   constexpr std::string_view kWords[] = {"__sync", "__shfl_", "__ballot_", "__any_", "__all_"};
   return std::any_of(std::begin(kWords), std::end(kWords), [&](std::string_view word) { return text.find(word) != std::string::npos; });
 }
 
-/// What every text's key begins with: who compiles, how, and behind which prelude. A compiler that was replaced is another one.
+/// The prefix of every text's key: the compiler, its options and the prelude. A replaced compiler counts as another one.
 const ContentKey& key_of_makers() {
   static const ContentKey key = [] {
     std::error_code ignored;

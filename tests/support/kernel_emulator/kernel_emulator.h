@@ -1,7 +1,7 @@
-// KernelEmulator: runs generated CUDA text on the CPU, so that kernels meet their oracle on any machine. Texts are compiled in batches by
-// the host's C++ compiler behind a prelude (shim.h), unless a build did so before (unit_cache.h); a grid runs block after block, its
-// threads as fibers (grid_runner.h); every access is checked (memory_checker.h). A kernel that reads or writes where it may not, races, or
-// waits for what does not come is an Error that says so.
+// KernelEmulator: runs generated CUDA text on the CPU, so that kernels can be compared with their oracle on any machine. Texts are compiled
+// in batches by the host's C++ compiler behind a prelude (shim.h), unless an earlier build has cached them (unit_cache.h). A grid runs
+// block after block, its threads as fibers (grid_runner.h), and every access is checked (memory_checker.h). A kernel with an invalid
+// access, a race, or a wait that never ends gives an Error that says so.
 #pragma once
 
 #include <map>
@@ -24,28 +24,28 @@ class KernelEmulator {
  public:
   using Order = GridRunner::Order;
 
-  /// Why there is none on this machine; empty: there is.
+  /// The reason why the emulator is not available on this machine; empty if it is.
   static std::string unavailable();
-  /// Compiled texts come from `folder` and stay there for others.
+  /// Compiled texts are read from `folder` and kept there for other processes.
   explicit KernelEmulator(const std::string& folder = UnitCache::shared_folder());
   KernelEmulator(const KernelEmulator&) = delete;
   KernelEmulator& operator=(const KernelEmulator&) = delete;
   ~KernelEmulator();
 
-  /// A source that will be run. Compiling is slow: add many, and they are compiled together.
+  /// Adds a source that will be run. Compiling is slow: sources that are added before the first run are compiled together.
   void add(const cuda::KernelSource& source);
-  /// What was added; runs see to it by themselves. An Error is what the compiler says.
+  /// Compiles the added sources; runs call it by themselves. An Error has the compiler's message.
   Status compile();
 
-  /// One launch of an added source on memory anywhere.
+  /// Executes one launch of an added source, on memory at any address.
   Status launch(const cuda::KernelSource& source, std::size_t launch, std::span<const unsigned long long> parameters, MemoryChecker& memory,
                 Order order = Order::forward);
-  /// How many texts were compiled: those that were not in the folder.
+  /// The number of texts that were compiled because the folder did not have them.
   [[nodiscard]] std::size_t compiled() const { return compiled_; }
-  /// How many launches there were.
+  /// The number of launches so far.
   [[nodiscard]] std::int64_t launches() const { return launches_; }
-  /// A whole operation: all launches. Results may be undefined before. Bad data are an Error (user), as `fault` says it; what a kernel does
-  /// wrong is one of the machine.
+  /// Runs a whole operation: all of its launches. The results may be uninitialized before. Invalid data are a user Error, as reported
+  /// through `fault`; a wrong access or race of a kernel is a machine Error.
   Status run(const cuda::KernelSource& source, std::span<const Array> inputs, std::span<Array> results, Order order = Order::forward);
 
  private:

@@ -7,7 +7,7 @@ namespace cleave::testing {
 
 void MemoryChecker::add(KernelMemory memory) {
   if (memory.bytes == 0) return;
-  for (Region& region : regions_) {  // a result may lie on an operand: then both are one
+  for (Region& region : regions_) {  // a result may share memory with an operand: then both are one region
     if (region.memory.address != memory.address) continue;
     region.memory.bytes = std::max(region.memory.bytes, memory.bytes);
     region.memory.element = std::min(region.memory.element, memory.element);
@@ -56,7 +56,7 @@ std::string MemoryChecker::outside(std::uint64_t address, std::uint64_t bytes, c
   return text;
 }
 
-/// Whether nothing orders `before` against what `thread` does now.
+/// Whether no barrier orders `before` against an access by `thread` now.
 bool MemoryChecker::conflicts(const Visit& before, unsigned thread) const {
   if (before.when < launch_ || before.when == 0) return false;
   if (before.when < block_) return true;  // another block
@@ -67,7 +67,7 @@ bool MemoryChecker::conflicts(const Visit& before, unsigned thread) const {
 std::string MemoryChecker::visit(Region& region, Cell& cell, unsigned thread, Access access) {
   const Visit now{now_, thread};
   const bool written = cell.written.when > 0 && (!region.shared || cell.written.when >= block_);
-  if (region.shared && !written) cell = {};  // what another block left
+  if (region.shared && !written) cell = {};  // history of another block
   if ((access == Access::read || access == Access::atomic) && !written && !region.memory.defined) return "reads what nobody wrote";
   const bool atomic = access == Access::atomic || access == Access::atomic_write;
   if (!region.memory.racy) {

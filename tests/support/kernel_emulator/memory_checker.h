@@ -1,5 +1,5 @@
-// MemoryChecker: judges every access of a running kernel: is it inside the memory the kernel was given, aligned, to bytes that somebody
-// wrote, and ordered by a barrier against what other threads did there. Knows addresses and numbers of threads, and no fibers.
+// MemoryChecker: checks every access of a running kernel: it must be inside the memory that the kernel was given, aligned, to initialized
+// bytes, and ordered by a barrier against other threads' accesses there. It knows addresses and thread numbers, not fibers.
 #pragma once
 
 #include <array>
@@ -15,11 +15,11 @@ namespace cleave::testing {
 struct KernelMemory {
   std::uint64_t address = 0;
   std::int64_t bytes = 0;
-  std::int64_t element = 4;  ///< bytes: what threads write apart from each other
+  std::int64_t element = 4;  ///< bytes: the unit in which different threads' writes are told apart
   std::string name;          ///< "operand 1"
-  bool defined = true;       ///< somebody wrote it before
+  bool defined = true;       ///< initialized before the launch
   bool writable = false;
-  bool racy = false;  ///< any number of threads may write it, the order does not matter
+  bool racy = false;  ///< concurrent writes by several threads are allowed
 };
 
 class MemoryChecker {
@@ -28,28 +28,28 @@ class MemoryChecker {
   enum class Access : int { read, write, atomic, atomic_write };  ///< as in shim.h
 
   void add(KernelMemory memory);
-  /// Memory of the block that is to start, undefined at first; `begin_block` makes it so.
+  /// Adds shared memory of the next block. It is uninitialized after `begin_block`.
   void add_shared(std::uint64_t address, std::int64_t bytes, std::string name);
 
   void begin_launch() { launch_ = ++now_; }
   void begin_block();
   void block_barrier() { block_barrier_ = ++now_; }
   void warp_barrier(unsigned warp) { warp_barriers_[warp] = ++now_; }
-  /// Empty, or what is wrong with it.
+  /// The error of this access; empty if it is valid.
   std::string check(unsigned thread, std::uint64_t address, std::uint64_t bytes, Access access);
 
  private:
   struct Visit {
-    std::uint32_t when = 0, thread = 0;  ///< `when` 0: never
+    std::uint32_t when = 0, thread = 0;  ///< time of the access; 0: never
   };
-  /// What is known of one element: who wrote it last, and the last two that read it.
+  /// The history of one element: its last writer and its last two readers.
   struct Cell {
     Visit written, read[2];
-    bool atomically = false;  ///< written
+    bool atomically = false;  ///< the last write was atomic
   };
   struct Region {
     KernelMemory memory;
-    bool shared = false;  ///< of a block
+    bool shared = false;  ///< block-shared memory
     std::vector<Cell> cells;
   };
 
@@ -59,7 +59,7 @@ class MemoryChecker {
   std::string visit(Region& region, Cell& cell, unsigned thread, Access access);
 
   std::vector<Region> regions_;
-  std::size_t last_ = 0;  ///< the region found last
+  std::size_t last_ = 0;  ///< index of the region found last
   std::uint32_t now_ = 1, launch_ = 0, block_ = 0, block_barrier_ = 0;
   std::array<std::uint32_t, 32> warp_barriers_{};
 };

@@ -1,7 +1,7 @@
-// Shim: what CUDA's language has and C++ has not. The prelude of every text that the kernel emulator compiles; never part of the test
-// program. Hooks lead from the compiled text into the emulator: indices, barriers, exchanges between lanes, and every access to memory,
-// which the compiler's thread-sanitizer instrumentation announces (its functions are ours here, and so are the undefined-behaviour
-// sanitizer's).
+// Shim: the parts of CUDA's language that C++ lacks. It is the prelude of every text that the kernel emulator compiles, and never part of
+// the test program. Hooks call from the compiled text into the emulator: indices, barriers, exchanges between lanes, and every memory
+// access. The compiler's thread-sanitizer instrumentation announces the accesses; this file defines that sanitizer's functions, and the
+// undefined-behavior sanitizer's.
 #pragma once
 
 #include <math.h>
@@ -84,7 +84,7 @@ CLEAVE_CALLED inline unsigned lane() {
   return (t.x + size.x * (t.y + size.y * t.z)) % 32;
 }
 
-/// An operation that no other thread gets between: `next(old)` is put where `old` was.
+/// An atomic read-modify-write operation: replaces the value `old` by `next(old)`.
 template <class T, class Next>
 CLEAVE_CALLED T atomic(T* address, Next next) {
   seen(address, sizeof(T), kAtomic);
@@ -104,7 +104,7 @@ CLEAVE_CALLED T atomic(T* address, Next next) {
 #define __noinline__
 #define __launch_bounds__(...)
 #define __align__(bytes) alignas(bytes)
-// CLEAVE_SHARED_SECTION is set anew for each text. Compilers ignore sections in templates: there, shared memory comes as a parameter.
+// CLEAVE_SHARED_SECTION is redefined for each text. Compilers ignore sections in templates: there, shared memory comes as a parameter.
 #define __shared__ static __attribute__((section(CLEAVE_SHARED_SECTION)))
 #define threadIdx (cleave_emulator::thread_index())
 #define blockIdx (cleave_emulator::block_index())
@@ -332,7 +332,7 @@ inline double max(double a, double b) {
   return fmax(a, b);
 }
 
-// --- what the sanitizers' instrumentation calls ------------------------------------------------------------------------------------------
+// --- functions that the sanitizers' instrumentation calls --------------------------------------------------------------------------------
 extern "C" {
 #define CLEAVE_ACCESS(bytes)                                  \
   CLEAVE_CALLED void __tsan_read##bytes(void* a) {            \
@@ -381,7 +381,7 @@ void __tsan_init() {}
 void __tsan_func_entry(void*) {}
 void __tsan_func_exit() {}
 
-/// Where in the source: how the data of every handler begin.
+/// The source location at the beginning of each handler's data.
 struct CleavePlace {
   const char* file;
   unsigned line, column;

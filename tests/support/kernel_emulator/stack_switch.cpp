@@ -5,7 +5,7 @@
 #include "tests/support/namespaces.h"
 
 #if CLEAVE_OWN_SWITCH
-// Puts the registers that a call leaves as they are on the stack, says where, and takes those of the other stack.
+// Pushes the callee-saved registers, stores the stack pointer, and loads both from the other stack.
 asm(R"(
   .text
   .type cleave_switch_stacks, @function
@@ -37,7 +37,7 @@ namespace cleave::testing {
 void StackPlace::begin(std::byte* stack, std::size_t bytes, void (*start)()) {
   constexpr std::size_t kRegisters = 6;
   auto* end = reinterpret_cast<void**>(reinterpret_cast<std::uintptr_t>(stack + bytes) / 16 * 16);
-  *--end = nullptr;  // where `start` would return to: it stands as after a call
+  *--end = nullptr;  // the return address of `start`: the stack is aligned as after a call
   *--end = reinterpret_cast<void*>(start);
   for (std::size_t i = 0; i < kRegisters; ++i) *--end = nullptr;
   top_ = end;

@@ -1,5 +1,5 @@
-// Where a fiber or its scheduler stands, to go on from later. On x86-64 a switch saves six registers and makes no call of the system:
-// swapcontext saves the signal mask, which nobody changes here, by two. Sanitizers know swapcontext and nothing else.
+// The suspended state of a fiber or of its scheduler, from which it can be resumed. On x86-64 a switch saves six registers and makes no
+// system call, while swapcontext saves the signal mask, which is never changed here, with two. Sanitizers support swapcontext alone.
 #pragma once
 
 #include <cstddef>
@@ -18,9 +18,10 @@ namespace cleave::testing {
 
 class StackPlace {
  public:
-  /// From here, `start` begins on the stack of `bytes`, whose frames before are forgotten. It never returns.
+  /// Prepares this state so that a switch to it calls `start` on the stack of `bytes`, and discards earlier frames. `start` must never
+  /// return.
   void begin(std::byte* stack, std::size_t bytes, void (*start)());
-  /// Stays here and goes on at `other`, until somebody switches to this place again.
+  /// Suspends the running code in this state and resumes `other`; returns at the next switch to this state.
   void switch_to(StackPlace& other);
 
  private:

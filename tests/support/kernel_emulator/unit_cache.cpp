@@ -26,7 +26,7 @@ std::string fresh_name() {
 void ContentKey::add(std::string_view content) {
   constexpr unsigned __int128 kPrime = (static_cast<unsigned __int128>(1) << 88) | 0x13b;
   for (const char c : content) state_ = (state_ ^ static_cast<unsigned char>(c)) * kPrime;
-  state_ = (state_ ^ content.size()) * kPrime;  // where one content ends and the next begins
+  state_ = (state_ ^ content.size()) * kPrime;  // separates one content from the next
 }
 
 std::string ContentKey::text() const {

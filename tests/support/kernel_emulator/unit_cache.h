@@ -1,8 +1,8 @@
-// UnitCache: compiled units of the kernel emulator in a folder that all builds and processes share, found by the texts in them. It knows
-// files and names, not what a unit holds.
+// UnitCache: compiled units of the kernel emulator in a folder that all builds and processes share, found by their texts. It knows files
+// and names, not the content of a unit.
 //
-// A unit lies there as NAME.so, and beside it a link for each of its texts, named by the text's key and pointing to the unit. So a text is
-// found whatever others it was compiled with. Files come by renaming: who looks sees a whole one or none.
+// A unit is a file NAME.so with one link for each of its texts beside it: the link is named by the text's key and points to the unit. So a
+// text is found whatever other texts it was compiled with. Files are created by renaming: a reader sees a complete file or none.
 #pragma once
 
 #include <cstdint>
@@ -12,11 +12,11 @@
 
 namespace cleave::testing {
 
-/// 128 bits of FNV-1a over what is added.
+/// A 128-bit FNV-1a hash of the added content.
 class ContentKey {
  public:
   void add(std::string_view content);
-  /// 32 digits of base 16.
+  /// The hash as 32 hexadecimal digits.
   [[nodiscard]] std::string text() const;
 
  private:
@@ -25,18 +25,18 @@ class ContentKey {
 
 class UnitCache {
  public:
-  /// $XDG_CACHE_HOME/cleave/emulator or ~/.cache/cleave/emulator; empty where neither variable is set.
+  /// $XDG_CACHE_HOME/cleave/emulator or ~/.cache/cleave/emulator; empty if neither variable is set.
   static std::string shared_folder();
-  /// Units in `folder`, or in `instead` where `folder` cannot be written. At most about `most_bytes` stay after `prune`.
+  /// Units in `folder`, or in `instead` if `folder` is not writable. After `prune`, at most about `most_bytes` remain.
   UnitCache(const std::string& folder, std::string instead, std::uintmax_t most_bytes = std::uintmax_t{128} << 20);
 
-  /// The unit in which the text of `key` is; empty: none. The unit counts as used now.
+  /// The path of the unit that contains the text of `key`, which now counts as used; empty if there is none.
   [[nodiscard]] std::string find(const std::string& key) const;
-  /// Where a compiler may write a unit; nobody else looks there.
+  /// A path at which a compiler may write a unit; no other process uses it.
   [[nodiscard]] std::string place() const;
-  /// Takes the file at `place` in as the unit of `keys`. Its path; empty: there is no such file.
+  /// Adds the file at `place` as the unit of `keys`. Returns its new path; empty if there is no such file.
   std::string put(const std::string& place, const std::vector<std::string>& keys) const;
-  /// Removes the units that were used longest ago until three quarters of the bytes are left, where more than all were there.
+  /// If the units exceed the limit, removes the least recently used ones until three quarters of the limit remain.
   void prune() const;
 
  private:

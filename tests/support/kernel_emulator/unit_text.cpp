@@ -13,7 +13,7 @@ std::string folder() {
   return source_dir() + "/tests/support/kernel_emulator/";
 }
 
-/// CUDA's words that a macro cannot take out of C++'s way.
+/// Rewrites those CUDA keywords that a macro cannot hide from C++.
 std::string rewritten(const std::string& text) {
   static const std::regex linkage("extern\\s+\"C\"");
   static const std::regex dynamic(

@@ -1,4 +1,4 @@
-// The C++ of a unit: texts of kernels behind the prelude, each with names of its own.
+// The C++ source of a unit: texts of kernels behind the prelude, with names that are unique to each text.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace cleave::testing {
 
-/// A text to compile, with the entries it is launched by; its names in the unit end with `key`.
+/// A text to compile, with the entries through which it is launched; its names in the unit end with `key`.
 struct UnitPiece {
   const std::string* text;
   std::vector<std::string> entries;
@@ -15,7 +15,7 @@ struct UnitPiece {
 };
 
 std::string unit_text(const std::vector<UnitPiece>& pieces);
-/// Whatever makes units what they are, but for their texts and the compiler's options: the prelude, and how `unit_text` writes.
+/// Everything besides texts and compiler options that determines a unit: the prelude, and the way in which `unit_text` writes.
 std::string unit_makers();
 
 }  // namespace cleave::testing

@@ -1,4 +1,4 @@
-// Functions of arrays that are traced into others.
+// Samples of array functions that are traced into other functions.
 #include "tests/support/op_samples/samples.h"
 
 namespace cleave::testing {

@@ -15,12 +15,12 @@ void add_attention(Samples& s) {
     add({heads(2, 19, 20), heads(2, 19, 20), heads(2, 19, 20), s.numbers(boolean, {2, 1, 1, 19})}, causal);
     add({heads(4, 3, 5), heads(2, 9, 5), heads(2, 9, 5), near(dtype, {4, 3, 9})}, {{"causal", true}, {"scale", 0.5}});
     add({near(dtype, {6, 9, 8}), near(dtype, {2, 270, 8}), near(dtype, {2, 270, 17}), near(dtype, {9, 1})}, causal);
-    add({near(dtype, {4, 6}), near(dtype, {3, 6}), near(dtype, {3, 2})}, causal);  // the first query sees nothing
+    add({near(dtype, {4, 6}), near(dtype, {3, 6}), near(dtype, {3, 2})}, causal);  // the first query sees no key
   }
   add({near(f32, {2, 1, 40}), near(f32, {2, 1030, 40}), near(f32, {2, 1030, 16}), s.numbers(boolean, {1, 1, 1030})});
   add({near(f32, {1, 2, 19, 7}), near(f32, {2, 2, 33, 7}), near(f32, {1, 2, 33, 140}), s.numbers(boolean, {19, 1})});
   add({near(f32, {2, 50, 24}), near(f32, {1, 70, 24}), near(f32, {1, 70, 24}), s.numbers(boolean, {2, 50, 70})});
-  add({near(f32, {2, 5, 4}), near(f32, {2, 5, 4}), near(f32, {2, 5, 4}), Array(TensorType{boolean, {5, 5}})});  // nobody sees anything
+  add({near(f32, {2, 5, 4}), near(f32, {2, 5, 4}), near(f32, {2, 5, 4}), Array(TensorType{boolean, {5, 5}})});  // no query sees any key
   add({near(f32, {2, 3, 0}), near(f32, {2, 4, 0}), near(f32, {2, 4, 5})});
   add({near(f32, {2, 3, 4}), near(f32, {2, 0, 4}), near(f32, {2, 0, 5})});
   add({near(f32, {0, 3, 4}), near(f32, {0, 2, 4}), near(f32, {0, 2, 5})});

@@ -1,5 +1,5 @@
-// Convolutions, pools, normalizations, resizing: 1 to 3 axes, strides, dilations, paddings, groups; of sizes that reach each way in which
-// kernels work.
+// Convolutions, pools, normalizations, resizing: 1 to 3 axes, strides, dilations, paddings, groups, with sizes that reach every variant of
+// the kernels.
 #include <algorithm>
 
 #include "tests/support/op_samples/filled.h"
@@ -56,7 +56,7 @@ void add_pools(Samples& s) {
     s.add(op, {s.numbers(f32, {3, 17, 7, 7})}, {{"kernel_shape", Integers{7}}});
     s.add(op, {s.numbers(f32, {1, 1, 3})}, {{"kernel_shape", Integers{100000}}, {"pads", Integers{99998}}});
     s.add(op, {s.numbers(f32, {0, 3, 5})}, {{"kernel_shape", three}});
-    s.add(op, {filled(f32, {1, 2, 4, 5}, 1e38)}, {{"kernel_shape", three}, {"pads", Integers{1}}});  // whose sum is no f32
+    s.add(op, {filled(f32, {1, 2, 4, 5}, 1e38)}, {{"kernel_shape", three}, {"pads", Integers{1}}});  // their sum overflows f32
     const Array ends = special_values(f32, 0, 2);
     Array image(TensorType{f32, {1, 1, ends.size()}});
     std::copy_n(ends.data<float>(), ends.size(), image.mutable_data<float>());

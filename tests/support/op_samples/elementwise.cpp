@@ -6,7 +6,7 @@
 namespace cleave::testing {
 namespace {
 
-/// Where the math functions are defined, and powers stay small.
+/// The range in which a math function is defined, and in which powers stay small.
 Range range_for(const std::string& op) {
   static const std::map<std::string, Range> ranges = {
       {"log", {0.1, 4}}, {"log2", {0.1, 4}},       {"log1p", {-0.5, 4}}, {"sqrt", {0, 4}},  {"rsqrt", {0.1, 4}}, {"log10", {0.1, 4}},
@@ -25,7 +25,7 @@ void add_op(Samples& samples, const OpDef& op) {
     for (std::size_t k = 0; k < operands; ++k) types.push_back({type_of(k, dtype), {}});
     Attributes attributes;
     if (op.name == "astype") attributes.set("dtype", f32);
-    if (op.type_rule(types, attributes).index() != 0) continue;  // not computed on this element type
+    if (op.type_rule(types, attributes).index() != 0) continue;  // not supported for this element type
     for (const DType target : op.name == "astype" ? std::span(kAllTypes) : std::span(kAllTypes, 1)) {
       if (op.name == "astype") attributes.set("dtype", target);
       for (const auto& choice : shapes) {

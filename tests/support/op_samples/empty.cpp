@@ -20,7 +20,8 @@ void replace(std::vector<std::int64_t>& sizes, std::int64_t size) {
   std::replace(sizes.begin(), sizes.end(), size, std::int64_t{0});
 }
 
-/// The call with the size of one axis replaced by zero: there alone; wherever an input has that size; in lists of attributes as well.
+/// Adds variants of the call with the size of one axis replaced by zero: there alone; wherever an input has that size; and also in list
+/// attributes.
 void add_axis_variants(const Call& call, std::size_t input, std::size_t axis, std::vector<Call>& variants) {
   const std::int64_t size = call.types[input].shape[axis];
   Call alone = call, shared = call;
@@ -37,7 +38,7 @@ void add_axis_variants(const Call& call, std::size_t input, std::size_t axis, st
   for (Call* variant : {&alone, &shared, &with_attributes}) variants.push_back(std::move(*variant));
 }
 
-/// The call with one number of a list of an attribute replaced by zero: the shape of what `zeros` or `reshape` makes.
+/// Adds variants of the call with one number of a list attribute replaced by zero: the result shape of `zeros` or `reshape`.
 void add_attribute_variants(const Call& call, std::vector<Call>& variants) {
   for (const auto& [name, value] : call.attributes) {
     const auto* list = std::get_if<Integers>(&value);
@@ -54,7 +55,7 @@ bool is_empty(const TensorType& type) {
   return type.elements() == 0;
 }
 
-/// Whether the type rule takes the call, and some of what goes in or comes out is empty.
+/// Whether the type rule accepts the call, and some operand or result is empty.
 bool accepted(const OpDef& op, const Call& call) {
   const TypeResult results = infer(op, call.types, call.attributes);
   if (results.index() != 0) return false;
@@ -62,8 +63,8 @@ bool accepted(const OpDef& op, const Call& call) {
   return std::any_of(call.types.begin(), call.types.end(), is_empty) || std::any_of(types.begin(), types.end(), is_empty);
 }
 
-/// The call with all other axes long: no kernel may walk along them, since there is nothing to compute. A composite function may, since
-/// values that it makes on the way can be large.
+/// The call with all other axes long: no kernel may iterate over them, since there is nothing to compute. A composite function may, since
+/// its intermediate values can be large.
 std::optional<Call> lengthened(const OpDef& op, Call call) {
   if (op.composite()) return std::nullopt;
   constexpr std::int64_t kLong = std::int64_t{1} << 20, kMostElements = 4096;

@@ -1,4 +1,4 @@
-// Lengths of every radix and of none, lines side by side and across.
+// Fourier transforms: lengths of every supported radix and of none, along contiguous and strided lines.
 #include "tests/support/op_samples/samples.h"
 
 namespace cleave::testing {

@@ -1,4 +1,4 @@
-// Matrices far from singular, whose eigenvalues and singular values lie apart.
+// Linear algebra: matrices far from singular, with well-separated eigenvalues and singular values.
 #include "tests/support/op_samples/samples.h"
 
 namespace cleave::testing {

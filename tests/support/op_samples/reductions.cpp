@@ -22,7 +22,7 @@ void add_reductions(Samples& s) {
     s.add(op, {s.numbers(f32, {7})}, {{"axis", Integers{}}});
     s.add(op, {s.numbers(f32, {129, 67})}, {{"axis", std::int64_t{1}}});
   }
-  // As many as can sum to more than i32 holds, or to less: i64.
+  // Enough elements to overflow i32 in either direction: the sum is i64.
   s.add("sum", {filled(u16, {2, 33000}, 65535)}, {{"axis", std::int64_t{1}}});
   s.add("sum", {filled(u16, {33000, 3}, 65535)}, {{"axis", std::int64_t{0}}});
   s.add("sum", {filled(i16, {66000}, -32768)});

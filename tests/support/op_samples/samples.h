@@ -1,4 +1,5 @@
-// Samples: what the files of this folder collect, one a theme, and the random numbers that they use. op_samples.cpp joins them.
+// Samples: the table of samples that the files of this folder fill, each with one theme, and the random numbers that they use.
+// op_samples.cpp joins them.
 #pragma once
 
 #include <limits>
@@ -69,7 +70,7 @@ class Samples {
   }
 };
 
-/// The ends of a type, paired each with each: element i of operand `which`.
+/// Every combination of a type's special values over `operands` operands; returns those of operand `which`.
 Array special_values(DType dtype, int which, int operands);
 
 void add_attention(Samples& samples);

@@ -1,4 +1,4 @@
-// Samples of elements gathered from and scattered to computed places, several to one among them.
+// Samples of elements gathered from and scattered to computed indices, with duplicate indices among them.
 #include "tests/support/op_samples/samples.h"
 
 namespace cleave::testing {

@@ -1,4 +1,4 @@
-// Search.
+// Samples of searching.
 #include "tests/support/op_samples/samples.h"
 
 namespace cleave::testing {

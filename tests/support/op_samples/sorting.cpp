@@ -1,4 +1,4 @@
-// Order.
+// Samples of sorting.
 #include "tests/support/op_samples/samples.h"
 
 namespace cleave::testing {

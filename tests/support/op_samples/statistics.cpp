@@ -1,4 +1,4 @@
-// Variances.
+// Samples of variances.
 #include "tests/support/op_samples/samples.h"
 
 namespace cleave::testing {

@@ -1,4 +1,4 @@
-// Samples of what detectors and warps need.
+// Samples of the ops for object detection and image warping.
 #include <cmath>
 
 #include "tests/support/op_samples/samples.h"

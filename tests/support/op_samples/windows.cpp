@@ -1,4 +1,4 @@
-// Samples of windows at computed places.
+// Samples of windows at computed positions.
 #include "tests/support/op_samples/samples.h"
 
 namespace cleave::testing {
