@@ -15,7 +15,7 @@ bool same_bits(double a, double b) {
   return std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b);
 }
 
-/// By bits where a value has any: -0.0 is not 0.0, and a NaN equals itself. Host functions by their declaration.
+/// Compares bits where a value has bits: -0.0 differs from 0.0, and a NaN equals itself. Host functions are compared by declaration.
 bool equal_values(const AttributeValue& a, const AttributeValue& b) {
   if (a.index() != b.index()) return false;
   return std::visit(

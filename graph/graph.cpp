@@ -82,7 +82,7 @@ int Graph::depth(RegionId region) const {
 
 IdVector<RegionId, double> region_frequencies(const Graph& graph) {
   IdVector<RegionId, double> frequencies(graph.regions.size(), 1.0);
-  for (std::size_t i = 1; i < graph.regions.size(); ++i) {  // parents stand before their children
+  for (std::size_t i = 1; i < graph.regions.size(); ++i) {  // parents come before their children
     const Region& region = graph.regions[RegionId(i)];
     const Node& owner = graph.nodes[region.owner];
     const double around = frequencies[owner.region];

@@ -1,4 +1,4 @@
-// Checks that apply to every op before its own rules: number of operands, names and kinds of attributes.
+// normalize_call: the checks that every op shares, made before its own rules: the number of operands, and names and kinds of attributes.
 #include "graph/op.h"
 
 #include <algorithm>
@@ -28,7 +28,7 @@ std::string_view describe(Type type) {
   return "a value";
 }
 
-/// The value in the form that `type` has, or nothing if it is of another kind.
+/// The value converted to the form of `type`, or nothing if it is of another kind.
 std::optional<AttributeValue> in_form(Type type, const AttributeValue& value) {
   using Integers = std::vector<std::int64_t>;
   using Numbers = std::vector<double>;

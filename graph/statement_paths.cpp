@@ -1,5 +1,5 @@
-// StatementPaths: one walk over the traced program collects scopes, their statements and the statements' operations; then equal labels
-// among siblings are numbered. All operations on one line of one scope form a statement.
+// StatementPaths: one walk over the traced program collects scopes, their statements and the operations of each statement; then equal
+// labels among siblings are numbered. All operations on one line of one scope form a statement.
 #include "graph/statement_paths.h"
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace cleave {
 namespace {
 
-/// As a part of a path: no blanks, and nothing that parts a path.
+/// The text as one label of a path, with blanks and the separators of paths replaced.
 std::string as_label(std::string_view text) {
   std::string label = replace_ill_formed(text);
   for (char& c : label)
@@ -30,7 +30,7 @@ std::string bound_name(const Graph& graph, const Node& node) {
   return "";
 }
 
-/// `for.step`, `while`, `if`.
+/// The label of a control node: `for.step`, `while`, `if`.
 std::string control_label(const Graph& graph, NodeId id) {
   const Node& node = graph.nodes[id];
   std::string label(to_string(node.kind));
@@ -41,12 +41,12 @@ std::string control_label(const Graph& graph, NodeId id) {
   return counter.empty() ? label : label + "." + as_label(counter);
 }
 
-/// Nodes that belong to a control node have no location of their own: carried values have that of their initial value.
+/// Whether the node belongs to a control node. Such a node has no location of its own: a carried value has that of its initial value.
 bool belongs_to_control(NodeKind kind) {
   return kind == NodeKind::counter || kind == NodeKind::carried || kind == NodeKind::merge;
 }
 
-/// Numbers what comes again: `w`, `w#2`.
+/// Numbers repeated labels of a scope: `w`, `w#2`.
 template <class Key>
 class Ordinals {
  public:
@@ -61,7 +61,8 @@ class Ordinals {
 
 }  // namespace
 
-/// The walk. Operations and control come first; literals may stand outside of the loop that they are written in.
+/// Fills a StatementPaths. Operations and control nodes are visited first, literals last: a literal may be in a region outside of the loop
+/// that the user wrote it in.
 class StatementWalk {
  public:
   StatementWalk(const Graph& graph, StatementPaths& paths)
@@ -70,7 +71,7 @@ class StatementWalk {
   void run() {
     paths_.scopes_.push_back({});
     for (const bool literals : {false, true}) {
-      for (std::size_t i = 0; i < graph_.regions.size(); ++i) {  // parents stand before their children
+      for (std::size_t i = 0; i < graph_.regions.size(); ++i) {  // parents come before their children
         const RegionId region(i);
         if (!literals) open(region);
         for (const NodeId node : graph_.regions[region].nodes)
@@ -103,12 +104,13 @@ class StatementWalk {
     const auto [at, fresh] = paths_.operation_at_.try_emplace(StatementPaths::key(node.location), paths_.operations_.size());
     if (!fresh && !control) return;
     if (fresh) paths_.kept_.push_back(node.location);
-    at->second = paths_.operations_.size();  // a loop or branch counts for more than what its head computes in its place
+    at->second = paths_.operations_.size();  // a loop or branch takes precedence over an operation at its location
     paths_.operations_.push_back({statement, control ? "" : operation_label(graph_, id)});
     if (node.kind != NodeKind::constant) label(paths_.statements_[statement], id);
   }
 
-  /// By the loop or branch that stands there, or else the last name that is bound, or else the last operation. It was just added.
+  /// Labels the statement by its loop or branch, else by the last name that it binds, else by its last operation. The operation of `id` is
+  /// the one that was added last.
   void label(Statement& statement, NodeId id) const {
     const Node& node = graph_.nodes[id];
     const std::string name = bound_name(graph_, node);
@@ -138,7 +140,7 @@ class StatementWalk {
 
   std::size_t statement_of(NodeId id, std::size_t scope) {
     const SourceLocation& place = graph_.nodes[id].location;
-    // Without a place, each node is a statement.
+    // Each node without a location is a statement of its own.
     const int line = place.known() ? place.line : -1 - static_cast<int>(id.index);
     const auto [found, fresh] = statement_at_.try_emplace({scope, place.file_name(), line}, paths_.statements_.size());
     if (fresh) paths_.statements_.push_back({scope, "literal"});
@@ -174,7 +176,7 @@ std::size_t StatementPaths::PlaceHash::operator()(const Place& place) const noex
   return mix(mix(std::hash<std::string_view>()(place.file), position), std::hash<const void*>()(place.via));
 }
 
-/// With what parts it from what stands in it: "for.step/", or nothing.
+/// The path of a scope, with the separator behind it: "for.step/"; empty for the outermost scope.
 std::string StatementPaths::of(const Scope& scope) const {
   std::vector<std::string> parts;
   for (const Scope* each = &scope; each;) {
@@ -212,7 +214,7 @@ std::string StatementPaths::of_node(const Graph& graph, NodeId id) const {
 IdVector<NodeId, std::string> StatementPaths::of_nodes(const Graph& graph) const {
   IdVector<NodeId, std::string> paths(graph.nodes.size());
   std::unordered_map<std::string, int> times;
-  for (const bool literals : {false, true}) {  // an operation is not the second where its literal stands
+  for (const bool literals : {false, true}) {  // literals last: at equal paths, the operation is the first and has no number
     for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
       if ((graph.nodes[NodeId(i)].kind == NodeKind::constant) != literals) continue;
       std::string path = of_node(graph, NodeId(i));

@@ -30,7 +30,7 @@ constexpr std::array<Operator, 17> kBinary = {{{"+", "add"},
 constexpr std::array<Operator, 2> kUnary = {{{"-", "negative"}, {"not", "logical_not"}}};
 constexpr std::string_view kUnnamed = "…";
 
-/// The name or number that an operand is; conversions of its type are looked through.
+/// The name or number of an operand, ignoring conversions of its type; `…` if it has neither.
 std::string operand_text(const Graph& graph, ValueId value) {
   const auto converted = [&] {
     const Node& node = graph.producer(value);
@@ -42,7 +42,7 @@ std::string operand_text(const Graph& graph, ValueId value) {
   const Array* array = node.kind == NodeKind::constant ? node.attributes.get_if<Array>("value") : nullptr;
   if (!array || !array->type().scalar()) return std::string(kUnnamed);
   std::string number = to_string(*array);
-  if (number.ends_with(".0")) number.resize(number.size() - 2);  // a literal that took the other operand's type
+  if (number.ends_with(".0")) number.resize(number.size() - 2);  // a literal that was given the type of the other operand
   return number;
 }
 
