@@ -17,10 +17,11 @@ namespace cleave {
 namespace {
 
 constexpr std::size_t kAlignment = 64;
-constexpr std::size_t kLarge = 64 << 20;  ///< blocks below are not compared with the memory that there is
+constexpr std::size_t kLarge = 64 << 20;  ///< bytes; smaller blocks are not compared with the available memory
 constexpr std::uintptr_t kHugePage = 2 << 20;
 
-/// Asks for huge pages in what is to be touched yet: a stream over small ones is a quarter slower. A hint: what it says does not matter.
+/// Requests huge pages for memory that is not touched yet: streaming over small pages is a quarter slower. The result of madvise is
+/// ignored, since this is a hint only.
 void advise_huge_pages([[maybe_unused]] std::uintptr_t begin, [[maybe_unused]] std::uintptr_t end) {
 #ifdef MADV_HUGEPAGE
   begin = (begin + kHugePage - 1) / kHugePage * kHugePage;
@@ -32,7 +33,7 @@ void advise_huge_pages([[maybe_unused]] std::uintptr_t begin, [[maybe_unused]] s
 /// Zero-filled memory, or null. calloc leaves large blocks to be zeroed page by page on first touch, which aligned_alloc cannot.
 std::shared_ptr<std::byte> allocate_zeroed(std::int64_t bytes) {
   auto wanted = static_cast<std::size_t>(bytes);
-  // Overcommit would promise what the machine does not have, or the control group does not allow.
+  // With overcommit, calloc would return memory that the machine does not have or that the control group does not allow.
   if (wanted >= kLarge && bytes >= host_memory().bytes) return nullptr;
   void* base = std::calloc(1, wanted + kAlignment);
   if (!base) return nullptr;
@@ -40,7 +41,7 @@ std::shared_ptr<std::byte> allocate_zeroed(std::int64_t bytes) {
   advise_huge_pages(address, address + wanted);
   auto* aligned = static_cast<std::byte*>(base) + (kAlignment - address % kAlignment) % kAlignment;
   try {
-    return {aligned, [base](std::byte*) { std::free(base); }};  // calls the deleter itself if it throws
+    return {aligned, [base](std::byte*) { std::free(base); }};  // if this constructor throws, it calls the deleter
   } catch (const std::bad_alloc&) {
     return nullptr;
   }
@@ -101,7 +102,7 @@ std::byte* Array::mutable_bytes() {
     if (type_.bytes() > 0) std::memcpy(clone.data_.get(), data_.get(), static_cast<std::size_t>(type_.bytes()));
     *this = std::move(clone);
   } else {
-    // use_count is a relaxed read. Taking a reference synchronises with another thread that read this buffer and then let go of it.
+    // use_count is a relaxed read. Taking a reference synchronises with another thread that read this buffer and then released it.
     std::shared_ptr<std::byte> acquire = data_;
   }
   return data_.get();

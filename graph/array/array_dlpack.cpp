@@ -1,4 +1,4 @@
-// DLPack in and out. The structs are those of the published ABI (dlpack.h, version 0.6), declared here so that no header is needed.
+// DLPack export and import. The structs are those of the published ABI (dlpack.h, version 0.6), declared here so that no header is needed.
 #include <cstdint>
 
 #include "graph/array/array.h"
@@ -62,7 +62,7 @@ std::optional<DType> from_dl_type(DlDataType wanted) {
   return std::nullopt;
 }
 
-/// What a tensor given away keeps alive.
+/// Owner of an exported tensor: the Array that it shares, and the storage of its shape and strides.
 struct Exported {
   DlManagedTensor managed;
   Array array;
@@ -137,7 +137,7 @@ Result<Array> Array::from_dlpack(void* managed_tensor) {
     if (*dtype == DType::boolean && !only_zero_and_one(data, type.elements())) {
       return Error{"the DLPack tensor `" + to_string(type) + "` holds bytes other than 0 and 1", {}};
     }
-    const auto taken = std::make_shared<bool>(false);  // what cannot be taken over stays the caller's
+    const auto taken = std::make_shared<bool>(false);  // if the import fails, the caller keeps the tensor
     Array array = borrow(std::move(type), data, [managed, taken] {
       if (*taken && managed->deleter) managed->deleter(managed);
     });

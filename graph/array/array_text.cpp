@@ -1,4 +1,4 @@
-// An Array's values as text on one line: numbers that read back exactly, NumPy's shortening, commas between elements.
+// Formats an Array's values as text on one line: numbers that read back exactly, shortened as NumPy does, with commas between elements.
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -10,14 +10,14 @@
 namespace cleave {
 namespace {
 
-constexpr std::int64_t kThreshold = 1000;  ///< elements from which arrays are shortened
+constexpr std::int64_t kThreshold = 1000;  ///< arrays with more elements are shortened
 constexpr std::int64_t kEdge = 3;          ///< elements kept at each end of a shortened axis
 
-/// The shortest digits that tell `value` from its neighbours in the short type.
+/// The fewest digits that distinguish `value` from its neighbours in the short type.
 template <class Short>
 std::string short_text(Short value) {
   const auto wide = static_cast<float>(value);
-  for (int digits = 1; std::isfinite(wide); ++digits) {  // ends: nine digits tell floats apart
+  for (int digits = 1; std::isfinite(wide); ++digits) {  // ends: nine digits distinguish all floats
     std::array<char, 64> buffer;
     const char* end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), wide, std::chars_format::scientific, digits - 1).ptr;
     float rounded = 0;
@@ -57,7 +57,7 @@ std::string to_string(const Array& array) {
   while (true) {
     text += element(array, flat);
     std::size_t axis = shape.size();
-    while (axis > 0 && index[axis - 1] + 1 == shape[axis - 1]) {  // this axis is through
+    while (axis > 0 && index[axis - 1] + 1 == shape[axis - 1]) {  // the end of this axis
       flat -= index[axis - 1] * strides[axis - 1];
       index[axis - 1] = 0;
       text += ']';

@@ -1,4 +1,4 @@
-// Tables of numbers, one row a line.
+// read_csv: tables of numbers, one row a line.
 #include <charconv>
 #include <cmath>
 #include <limits>
@@ -30,7 +30,7 @@ std::optional<Number> parse_whole(std::string_view text) {
   return number;
 }
 
-/// One field as a T, or nothing if it is none. Integers may be written as numpy.savetxt does (`1.0e+00`).
+/// One field as a T, or nothing if it is not one. Integers may be written as numpy.savetxt does (`1.0e+00`).
 template <class T>
 std::optional<T> parse_field(std::string_view text) {
   if constexpr (std::is_same_v<T, bool>) {
@@ -64,7 +64,7 @@ class Reader {
 
   Result<Array> read() {
     if (text_.starts_with("\xef\xbb\xbf")) at_ = line_start_ = 3;
-    // Each value takes a byte at least: a table that is too small makes nobody allocate what the declared type would need.
+    // Each value takes at least one byte of text. If the table is shorter, the memory of the declared type is not allocated.
     const bool too_few = static_cast<std::uint64_t>(type_.elements()) > text_.size();
     Result<Array> array = Array::allocate(too_few ? TensorType{type_.dtype, {0}} : type_);
     if (!array) return array.error();
@@ -107,10 +107,10 @@ class Reader {
     if (shape.size() == 1) return rows_ == 1 || columns_ == 1;
     return rows_ == shape.front() || (shape.size() > 2 && columns_ == shape.back());
   }
-  /// As it is said: a single row where no more is wanted has one axis.
+  /// The shape of the table for messages: a single row has one axis if the declared type has at most one.
   [[nodiscard]] Shape own_shape() const { return rows_ == 1 && type_.shape.size() <= 1 ? Shape{columns_} : Shape{rows_, columns_}; }
 
-  /// Up to a comma or the end of the line, without surrounding blanks.
+  /// The next field, up to a comma or the end of the line, without surrounding blanks.
   std::string_view next_field() {
     std::size_t end = std::min(text_.find_first_of(",\n", at_), text_.size());
     std::size_t begin = at_;
@@ -155,7 +155,7 @@ Result<Array> read_csv(const std::string& path, const TensorType& type) {
 Result<Array> detail::read_csv(const std::string& path, const TensorType& type, FileKind kind) {
   return detail::guard_memory([&]() -> Result<Array> {
     if (!checked_bytes(type)) return Error{"cannot read `" + path + "` as `" + to_string(type) + "`: too large", {}};
-    // Blanks and empty lines aside, no number is longer than this.
+    // Apart from blanks and empty lines, no number is longer than kMostAValue.
     constexpr std::int64_t kMostAValue = 128, kMostBeside = 1 << 20;
     const std::int64_t most = std::numeric_limits<std::int64_t>::max() - kMostBeside;
     const std::int64_t limit = type.elements() > most / kMostAValue ? most : type.elements() * kMostAValue + kMostBeside;

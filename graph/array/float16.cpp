@@ -1,4 +1,4 @@
-// Half and BFloat16 to and from float, rounding to nearest even. NaNs stay NaNs (quiet), with sign and leading payload bits.
+// Conversion of Half and BFloat16 from and to float, rounding to nearest even. NaNs stay NaNs (quiet), with sign and leading payload bits.
 #include <bit>
 
 #include "graph/array/tensor_type.h"

@@ -1,4 +1,4 @@
-// The .npy format. csv tables: csv.cpp; data of a declared type, by extension: read_array.cpp.
+// Reads and writes the .npy format. csv tables: csv.cpp; data of a declared type, by extension: read_array.cpp.
 #include "graph/array/npy.h"
 
 #include <algorithm>
@@ -104,7 +104,7 @@ class HeaderReader {
   }
 
   bool descriptor(std::string& result) {
-    if (peek('[')) {  // fields of a structured type: kept unread, refused by the caller
+    if (peek('[')) {  // fields of a structured type: skipped here, refused by the caller
       result = "structured";
       int depth = 0;
       std::size_t at = 0;
@@ -128,7 +128,7 @@ class HeaderReader {
       auto [end, error] = std::from_chars(text_.data(), text_.data() + text_.size(), extent);
       if (error != std::errc() || extent < 0) return false;
       text_.remove_prefix(static_cast<std::size_t>(end - text_.data()));
-      take("L");  // as Python 2 wrote it
+      take("L");  // Python 2 wrote long integers with an L
       result.push_back(extent);
       if (!take(",") && !peek(')')) return false;
     }
@@ -142,20 +142,20 @@ Error npy_error(const std::string& path, const std::string& what, ErrorKind kind
   return {"cannot read `" + path + "`: " + what, {}, kind};
 }
 
-/// The next `count` bytes of the file; fewer are an Error that says `truncated`.
+/// Reads the next `count` bytes of the file. If there are fewer, the Error says `truncated`.
 Status read_bytes(InputFile& file, const std::string& path, void* target, std::size_t count, const char* truncated) {
   const Result<std::size_t> got = file.read(target, count);
   if (!got) return got.error();
   return *got == count ? Status() : npy_error(path, truncated);
 }
 
-/// Bytes from here to the end of the file, where that is known.
+/// Bytes from the current position to the end of the file; nothing if the size of the file is unknown (a pipe).
 std::optional<std::uint64_t> bytes_left(const InputFile& file) {
   if (!file.size()) return std::nullopt;
   return static_cast<std::uint64_t>(std::max(*file.size() - file.position(), std::int64_t{0}));
 }
 
-/// Reads up to the first byte of data.
+/// Reads the header, up to the first byte of data.
 Result<Header> read_header(InputFile& file, const std::string& path) {
   std::array<char, 8> start{};
   if (Status status = read_bytes(file, path, start.data(), start.size(), "not an npy file"); !status) return status.error();
@@ -190,7 +190,7 @@ std::optional<DType> parse_descriptor(std::string_view text) {
   return std::nullopt;
 }
 
-/// The elements of `from`, which lie in column-major order, in row-major order.
+/// Copies the elements of `from` from column-major to row-major order.
 void reorder(const std::byte* from, std::byte* to, const TensorType& type) {
   const auto width = static_cast<std::size_t>(size_of(type.dtype));
   std::vector<std::int64_t> strides(type.shape.size(), 1);
@@ -208,7 +208,7 @@ void reorder(const std::byte* from, std::byte* to, const TensorType& type) {
   }
 }
 
-/// A file whose data are next to be read. Of a regular file it is known that they are as many as its type needs.
+/// A file positioned at its data. For a regular file, the number of bytes of data has been checked against the type.
 struct Opened {
   InputFile file;
   TensorType type;
@@ -238,7 +238,7 @@ Result<Opened> open_npy(const std::string& path, FileKind kind = FileKind::any) 
   return Opened{*std::move(file), std::move(type), column_major};
 }
 
-/// Exactly the bytes that the type needs, and then the end.
+/// Reads exactly the bytes that the type needs. Further bytes are an Error.
 Status read_data(Opened& opened, const std::string& path, std::byte* data) {
   const auto size = static_cast<std::size_t>(opened.type.bytes());
   const Result<std::size_t> got = opened.file.read(data, size);
@@ -248,7 +248,7 @@ Status read_data(Opened& opened, const std::string& path, std::byte* data) {
   const Result<std::size_t> more = opened.file.read(&beyond, 1);
   if (!more) return more.error();
   if (*more > 0) return wrong_size(path, opened.type, "more");
-  if (opened.type.dtype == DType::boolean) {  // any other byte than 0 and 1 would be no bool to C++
+  if (opened.type.dtype == DType::boolean) {  // in C++, a bool may only be the byte 0 or 1
     std::transform(data, data + size, data, [](std::byte b) { return std::byte{b != std::byte{0}}; });
   }
   return {};

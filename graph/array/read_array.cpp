@@ -1,4 +1,4 @@
-// Data of a declared type, from a file of either format.
+// read_array: data of a declared type, from an .npy or csv file.
 #include <cmath>
 #include <limits>
 #include <optional>
@@ -15,11 +15,11 @@ namespace {
 template <class T>
 constexpr bool kFloating = std::is_floating_point_v<T> || std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>;
 
-/// What std::in_range takes: no bool.
+/// An integer type that std::in_range accepts: int in place of bool.
 template <class T>
 using Counting = std::conditional_t<std::is_same_v<T, bool>, int, T>;
 
-/// Half and BFloat16 as float, anything else as it is.
+/// Half and BFloat16 as float; other types unchanged.
 template <class T>
 auto widen(T value) {
   if constexpr (kFloating<T> && !std::is_floating_point_v<T>) {
@@ -29,7 +29,8 @@ auto widen(T value) {
   }
 }
 
-/// The same number as a To, or nothing. Between floating types rounding is accepted, but no finite number may become infinite.
+/// The same number as a To, or nothing if To cannot represent it. Between floating types rounding is accepted, but no finite number may
+/// become infinite.
 template <class To, class From>
 std::optional<To> convert(From from) {
   const auto value = widen(from);
@@ -49,13 +50,13 @@ std::optional<To> convert(From from) {
     if (!(wide >= lowest && wide < limit) || wide != std::trunc(wide)) return std::nullopt;
     return static_cast<To>(wide);
   } else {
-    const auto number = +value;  // of bool an int
+    const auto number = +value;  // promotes bool to int
     const bool fits = std::is_same_v<To, bool> ? number == 0 || number == 1 : std::in_range<Counting<To>>(number);
     return fits ? std::optional(static_cast<To>(number)) : std::nullopt;
   }
 }
 
-/// Null if some value would not survive.
+/// `result` filled with the converted values, or nothing if some value cannot be converted.
 std::optional<Array> converted(const Array& array, Array result) {
   const bool survived = dispatch(array.dtype(), [&](auto from) {
     return dispatch(result.dtype(), [&](auto to) {

@@ -15,7 +15,7 @@
 namespace cleave {
 namespace {
 
-/// One JSON scalar as a double or integer; nothing if it is neither number, bool nor one of the three words.
+/// One JSON scalar as a T; nothing if it is neither a number, a bool nor one of the three words.
 template <class T>
 std::optional<T> convert(const JsonScalar& item) {
   using Type = JsonScalar::Type;
@@ -41,12 +41,12 @@ std::optional<T> convert(const JsonScalar& item) {
   }
 }
 
-/// " at [1, 0]", the place of an element of a nested list; nothing for the whole.
+/// " at [1, 0]", the index of an element of a nested list; empty for the whole list.
 std::string at_place(const Shape& path) {
   return path.empty() ? "" : " at " + to_string(path);
 }
 
-/// What is wrong with `item`, which stands at `path` of a list of `shape`; nothing if it is what belongs there.
+/// The mistake in `item`, the element at index `path` of a nested list of `shape`; nothing if there is none.
 std::optional<std::string> misfit(const JsonTree::Item& item, const Shape& path, const Shape& shape) {
   const bool list = item.kind == JsonTree::Kind::list;
   if (path.size() == shape.size()) {
@@ -61,11 +61,12 @@ std::optional<std::string> misfit(const JsonTree::Item& item, const Shape& path,
   return expected + ", but " + std::to_string(item.count) + (item.count == 1 ? " is" : " are") + " given";
 }
 
-/// The scalars of a nested list in row-major order, if it is exactly of `shape`. Walks with a stack, not the machine's.
+/// Collects the scalars of a nested list in row-major order. Returns the mistake if the list is not exactly of `shape`. Uses an explicit
+/// stack instead of recursion.
 std::optional<std::string> flatten(const JsonTree& tree, const Shape& shape, std::vector<std::size_t>& scalars) {
   struct Open {
     std::size_t item, depth;
-    std::int64_t position;  ///< in the list that holds it
+    std::int64_t position;  ///< in the enclosing list
   };
   std::vector<Open> open{{0, 0, 0}};
   Shape path;
@@ -85,7 +86,7 @@ std::optional<std::string> flatten(const JsonTree& tree, const Shape& shape, std
   return std::nullopt;
 }
 
-/// As it would stand in a file.
+/// The JSON text of an item.
 std::string text_of(const JsonTree::Item& item) {
   std::string text;
   JsonWriter json(text);

@@ -1,4 +1,4 @@
-// Types, shapes and their text form. Half and bfloat16 conversion: float16.cpp.
+// Element types, shapes and tensor types with their text form. Half and bfloat16 conversion: float16.cpp.
 #include "graph/array/tensor_type.h"
 
 #include <algorithm>
@@ -104,7 +104,7 @@ std::int64_t TensorType::elements() const {
 }
 
 std::optional<std::int64_t> checked_bytes(const TensorType& type) {
-  // Extents of zero count as one at first: the strides of an empty tensor must not overflow either.
+  // Extents of zero are multiplied as one, because the strides of an empty tensor must not overflow either.
   std::int64_t bytes = size_of(type.dtype);
   bool empty = false;
   for (std::int64_t extent : type.shape) {
