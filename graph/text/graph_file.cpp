@@ -1,5 +1,5 @@
-// Graph::save and Graph::load: the text form in a file. Paths of data and libraries are relative to that file, so that both may move
-// together; in memory they are relative to where the program runs.
+// Graph::save and Graph::load: the text form in a file. In the file, paths of data and libraries are relative to its folder, so that all
+// may move together; in memory they are relative to the working directory of the program.
 #include <filesystem>
 
 #include "graph/base/exceptions.h"
@@ -11,7 +11,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// As seen from the folder of `file`; absolute paths and those that cannot be told stay.
+/// `path` made relative to the folder of `file`. An absolute path, or one for which this is impossible, is unchanged.
 std::string seen_from(const std::string& path, const fs::path& file) {
   std::error_code error;
   const fs::path folder = fs::absolute(file, error).lexically_normal().parent_path();
@@ -20,12 +20,12 @@ std::string seen_from(const std::string& path, const fs::path& file) {
   return error || fs::path(path).is_absolute() || relative.empty() ? path : relative.string();
 }
 
-/// The other way round.
+/// The inverse of seen_from: a path that is relative to the folder of `file`, made relative to the working directory.
 std::string found_beside(const std::string& path, const fs::path& file) {
   return fs::path(path).is_absolute() ? path : (file.parent_path() / path).lexically_normal().string();
 }
 
-/// The graph with each path that it reads from changed.
+/// The graph with `change` applied to each path of a data file or library.
 template <class Change>
 Graph with_paths(Graph graph, const Change& change) {
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {

@@ -1,4 +1,4 @@
-// Text form -> Graph; the form is described in print.cpp. Line by line, with an explicit stack of open blocks.
+// Parser of the text form, which print.cpp describes: builds a Graph line by line, with an explicit stack of open blocks.
 #include <array>
 #include <set>
 
@@ -15,7 +15,7 @@ namespace {
 constexpr std::size_t kMaxBlocks = 1000;
 constexpr std::size_t kMaxScopes = 1000;
 
-/// How a node that is no operation is spelt, and how many inputs and results it has.
+/// A kind of node that is no operation: its keyword, and the numbers of its inputs and results.
 struct Structural {
   std::string_view keyword;
   NodeKind kind;
@@ -88,13 +88,13 @@ class Parser {
   [[nodiscard]] RegionId here() const { return blocks_.back(); }
 
   TextReader in_;
-  std::shared_ptr<const FileRoots> roots_;  ///< where the source files must lie that the text names
+  std::shared_ptr<const FileRoots> roots_;  ///< folders in which the source files that the text names must be
   Graph graph_;
   std::vector<RegionId> blocks_{Graph::kRoot};
   std::vector<std::shared_ptr<const std::string>> files_;
   std::vector<std::shared_ptr<const SourceFrame>> scopes_;
   std::vector<Use> forward_;
-  IdVector<NodeId, std::size_t> node_positions_;  ///< in the text
+  IdVector<NodeId, std::size_t> node_positions_;  ///< positions in the text
   std::vector<std::size_t> output_positions_;
 };
 
@@ -198,7 +198,7 @@ bool Parser::output() {
   return true;
 }
 
-/// `%12` or `%name.12`; a name in front of the number is for the reader only.
+/// Reads `%12` or `%name.12`. The name in front of the number is for human readers only.
 bool Parser::use(ValueId& out, bool forward) {
   if (!in_.expect('%')) return false;
   const std::size_t position = in_.mark();
@@ -311,7 +311,7 @@ bool Parser::node_kind(Node& node, std::size_t results) {
   return in_.fail_at(position, "unknown op `" + word + "`" + did_you_mean(word, names));
 }
 
-/// The control node that a counter, carried or merge node belongs to: that of its block, or the branch it stands behind.
+/// Sets the control node that a counter, carried or merge node belongs to: the owner of its block, or the branch that the merge follows.
 bool Parser::owner(Node& node) {
   const Region& region = graph_.regions[here()];
   if (node.kind == NodeKind::counter || node.kind == NodeKind::carried) {
@@ -360,7 +360,7 @@ bool Parser::results(NodeId id, const std::vector<Definition>& defined) {
   if (carried) types.resize(2, types[0]);
   if (types.size() != defined.size()) return in_.fail_at(position, "expected one type for each result");
   for (std::size_t i = 0; i < defined.size(); ++i) {
-    // What a carried node gives after the loop lives where the loop stands.
+    // The second result of a carried node, its value after the loop, belongs to the region that contains the loop.
     const RegionId lives = carried && i == 1 ? graph_.regions[here()].parent : here();
     graph_.nodes[id].results.push_back(
         graph_.values.push_back(Value{std::move(types[i]), id, static_cast<std::uint32_t>(i), lives, defined[i].name}));

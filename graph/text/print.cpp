@@ -1,4 +1,4 @@
-// Graph -> text form. One node a line, regions as indented blocks, values numbered in program order:
+// Printer of the text form: one node a line, regions as indented blocks, values numbered in program order:
 //
 //   cleave-graph 1
 //   name "example"
@@ -81,7 +81,7 @@ class Printer {
   std::string out_;
 };
 
-/// Puts the location's file and scopes into the tables, outer scopes first.
+/// Adds the file and the scopes of the location to the tables, outer scopes first.
 void Printer::remember(const SourceLocation& location) {
   std::vector<const SourceFrame*> fresh;
   const SourceLocation* reached = &location;
@@ -205,7 +205,7 @@ void Printer::put_predicate(const Region& region) {
   out_ += '\n';
 }
 
-/// The nodes in program order, with the blocks they stand in opened and closed on the way.
+/// Prints the nodes in program order, with the openings and ends of their blocks.
 void Printer::put_program() {
   struct Block {
     RegionId region;

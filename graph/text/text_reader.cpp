@@ -107,7 +107,7 @@ bool TextReader::expect_word(std::string_view wanted) {
   return fail("expected `" + std::string(wanted) + "`");
 }
 
-/// What could be a number or word: everything up to a space or punctuation.
+/// The next token that may be a number or a word: all characters up to a space or punctuation.
 std::string_view TextReader::token() {
   skip_spaces();
   const std::size_t start = position_;
@@ -278,7 +278,7 @@ bool TextReader::array(AttributeValue& out) {
   TensorType type;
   if (!tensor_type(type)) return false;
   const bool encoded = accept_word("base64");
-  // An element takes a byte of text at the least, so that no text asks for more memory than a multiple of its own size.
+  // An element takes at least one byte of text. Checking this bounds the allocation by a multiple of the size of the text.
   const std::size_t left = text_.size() - position_;
   const auto bytes = static_cast<std::size_t>(type.bytes());
   if (encoded ? bytes > left : static_cast<std::size_t>(type.elements()) > left)

@@ -53,7 +53,7 @@ void put_element(std::string& out, T value) {
   if constexpr (std::is_same_v<T, bool>)
     out += value ? "true" : "false";
   else if constexpr (std::is_integral_v<T>)
-    out += std::to_string(value);  // up to the largest u64
+    out += std::to_string(value);  // any T up to u64
   else if constexpr (std::is_floating_point_v<T>)
     put_shortest(out, value);
   else
@@ -70,7 +70,8 @@ void put_base64(std::string& out, const std::byte* bytes, std::size_t size) {
   }
 }
 
-/// Only the usual NaN can be written as `nan`; any other keeps its bits as base64.
+/// Whether the array has a NaN with other bits than the default one. Only the default NaN can be written as `nan`; an array with any
+/// other is written as base64, which keeps its bits.
 bool has_unusual_nan(const Array& array) {
   if (!is_floating(array.dtype())) return false;
   return dispatch(array.dtype(), [&](auto zero) {
