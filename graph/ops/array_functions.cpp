@@ -1,4 +1,4 @@
-// Composite functions of arrays: shapes, places and creation. Those that sum are in array_sums.cpp.
+// Composite array functions that select, move or create elements: traced into operations. Functions that sum are in array_sums.cpp.
 #include "graph/ops/array_functions.h"
 
 #include <numeric>
@@ -32,8 +32,7 @@ Part part_of(Composer& c, const Part& x, int axis, std::int64_t from, std::int64
   return c("slice", {x}, std::move(attributes));
 }
 
-// --- tril, triu, diagonal, trace
-// ----------------------------------------------------------------------------------------------------------
+// --- tril, triu, diagonal, trace --------------------------------------------------------------------------------------------------------
 
 template <Name name>
 TypeResult triangle_type(Types inputs, const Attributes&) {
@@ -46,7 +45,7 @@ Parts expand_triangle(Composer& c, const Parts& inputs, const Attributes& attrib
   const Part& x = inputs[0];
   const Shape shape = x.shape();
   const std::int64_t rows = shape[shape.size() - 2], columns = shape.back();
-  // Beyond the matrix all diagonals are alike; so the sums stay small.
+  // All diagonals beyond the matrix give the same result. Clamping keeps the sums below from overflowing.
   const std::int64_t k = std::clamp(attributes.get<std::int64_t>("k"), -rows - 1, columns + 1);
   const Part row = c("arange", {}, {{"start", k}, {"stop", rows + k}, {"dtype", DType::i64}});
   const Part column = c("arange", {}, {{"start", columns}, {"dtype", DType::i64}});
@@ -54,7 +53,7 @@ Parts expand_triangle(Composer& c, const Parts& inputs, const Attributes& attrib
   return {c("where", {kept, x, x.dtype() == DType::boolean ? Part(false) : Part(0)})};
 }
 
-/// How many elements a diagonal has.
+/// The number of elements of a diagonal.
 std::int64_t diagonal_length(const Shape& shape, std::int64_t offset) {
   const std::int64_t rows = shape[shape.size() - 2], columns = shape.back();
   if (offset >= columns || offset <= -rows) return 0;
@@ -71,7 +70,7 @@ TypeResult diagonal_type(Types inputs, const Attributes& attributes) {
   return give(name.view(), inputs, std::move(result));
 }
 
-/// Rows one behind the other: the elements of a diagonal are a row and one apart.
+/// Flattens each matrix to one axis of its rows, in which the elements of a diagonal are `columns + 1` apart.
 Parts expand_diagonal(Composer& c, const Parts& inputs, const Attributes& attributes) {
   const Part& x = inputs[0];
   const Shape shape = x.shape();
@@ -92,8 +91,7 @@ Parts expand_trace(Composer& c, const Parts& inputs, const Attributes& attribute
   return {c("sum", {c("diagonal", inputs, attributes)}, {{"axis", Integers{-1}}})};
 }
 
-// --- roll, moveaxis, unstack, split, meshgrid
-// ---------------------------------------------------------------------------------------------
+// --- roll, moveaxis, unstack, split, meshgrid -------------------------------------------------------------------------------------------
 
 TypeResult roll_type(Types inputs, const Attributes& attributes) {
   const TensorType& x = inputs[0];
@@ -127,7 +125,7 @@ Parts expand_roll(Composer& c, const Parts& inputs, const Attributes& attributes
   return {c.reshape(roll_axis(c, c.reshape(x, {x.type().elements()}), 0, shift[0]), shape)};
 }
 
-/// The order of axes, or nothing where the call is wrong.
+/// The order of axes, or the error if the call is wrong.
 std::variant<Integers, TypeError> moved_axes(Types inputs, const Attributes& attributes) {
   const int rank = inputs[0].rank();
   const auto &from = attributes.get<Integers>("source"), &to = attributes.get<Integers>("destination");
@@ -168,7 +166,7 @@ Parts expand_moveaxis(Composer& c, const Parts& inputs, const Attributes& attrib
 
 constexpr std::int64_t kMostResults = 1024;
 
-/// `keeps`: of split, whose parts keep the axis.
+/// The type rule of `split`, whose results keep the axis (`keeps`), and of `unstack`, whose results do not.
 template <Name name, bool keeps>
 TypeResult parts_type(Types inputs, const Attributes& attributes) {
   TensorType part = inputs[0];
@@ -203,7 +201,7 @@ Parts expand_parts(Composer& c, const Parts& inputs, const Attributes& attribute
   return parts;
 }
 
-/// The axis along which vector i lies.
+/// The result axis that corresponds to vector i.
 std::size_t mesh_axis(std::size_t i, std::size_t count, const Attributes& attributes) {
   const bool swapped = attributes.get_or<std::string>("indexing", "xy") == "xy" && count > 1 && i < 2;
   return swapped ? 1 - i : i;
@@ -233,8 +231,7 @@ Parts expand_meshgrid(Composer& c, const Parts& inputs, const Attributes& attrib
   return results;
 }
 
-// --- creation
-// -----------------------------------------------------------------------------------------------------------------------------
+// --- creation ---------------------------------------------------------------------------------------------------------------------------
 
 template <Name name>
 TypeResult like_type(Types inputs, const Attributes& attributes) {
@@ -258,7 +255,7 @@ TypeResult linspace_type(Types inputs, const Attributes& attributes) {
                     "`" + general_text(number, 9) + "` does not fit in " + std::string(to_string(dtype)) + "; " + range_text(dtype));
   return give("linspace", inputs, {dtype, {num}});
 }
-/// In f64, so that the steps do not add up their roundings.
+/// Computes in f64 to reduce rounding errors of the steps.
 Parts expand_linspace(Composer& c, const Parts&, const Attributes& attributes) {
   const auto num = attributes.get<std::int64_t>("num");
   const double start = attributes.get<double>("start"), stop = attributes.get<double>("stop");

@@ -1,4 +1,4 @@
-// Composite functions of arrays that sum or multiply: differences, products over axes, norms.
+// Composite array functions of differences, sums of products and norms: traced into operations.
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -26,8 +26,7 @@ Attributes over(const Attributes& attributes, bool keepdims) {
   return result;
 }
 
-// --- over axes
-// ----------------------------------------------------------------------------------------------------------------------------
+// --- over axes --------------------------------------------------------------------------------------------------------------------------
 
 enum class SumResult : std::uint8_t { same, count };
 
@@ -41,7 +40,7 @@ TypeResult over_axes_type(Types inputs, const Attributes& attributes) {
   return give(name.view(), inputs, {dtype, reduced_shape(x.shape, marked, attributes.get_or("keepdims", false))});
 }
 
-/// With the largest element taken out, unless it is infinite.
+/// Subtracts the largest element before `exp`, to avoid overflow, unless it is infinite.
 Parts expand_logsumexp(Composer& c, const Parts& inputs, const Attributes& attributes) {
   const DType dtype = inputs[0].dtype();
   const Part x = c.as(widened(dtype), inputs[0]);
@@ -79,8 +78,7 @@ Parts expand_vector_norm(Composer& c, const Parts& inputs, const Attributes& att
   return {c.as(dtype, vector_norm_of(c, c.as(widened(dtype), inputs[0]), attributes.get<double>("ord"), axes))};
 }
 
-// --- matrix_norm
-// --------------------------------------------------------------------------------------------------------------------------
+// --- matrix_norm ------------------------------------------------------------------------------------------------------------------------
 
 TypeResult matrix_norm_type(Types inputs, const Attributes& attributes) {
   const TensorType& x = inputs[0];
@@ -113,8 +111,7 @@ Parts expand_matrix_norm(Composer& c, const Parts& inputs, const Attributes& att
   return end(c(choice, {c("sum", {c("abs", {x})}, along(ord.back() == '1' ? -2 : -1))}, along(-1)));
 }
 
-// --- diff
-// ---------------------------------------------------------------------------------------------------------------------------------
+// --- diff -------------------------------------------------------------------------------------------------------------------------------
 
 TypeResult diff_type(Types inputs, const Attributes& attributes) {
   TensorType result = inputs[0];
@@ -122,7 +119,7 @@ TypeResult diff_type(Types inputs, const Attributes& attributes) {
   const auto axis = attributes.get<std::int64_t>("axis"), n = attributes.get<std::int64_t>("n");
   const auto along = find_axis(axis, result.rank());
   if (!along) return no_axis("diff", inputs, axis, result.rank());
-  constexpr std::int64_t kMost = 64;  // each is a part of its own
+  constexpr std::int64_t kMost = 64;  // each difference is a separate subtraction
   if (n < 0 || n > kMost) return refuse(DiagnosticKind::value, "diff", inputs, "`n` must be from 0 to 64");
   std::int64_t& extent = result.shape[static_cast<std::size_t>(*along)];
   extent = std::max<std::int64_t>(0, extent - n);
@@ -145,8 +142,7 @@ Parts expand_diff(Composer& c, const Parts& inputs, const Attributes& attributes
   return {x};
 }
 
-// --- products
-// -----------------------------------------------------------------------------------------------------------------------------
+// --- products ---------------------------------------------------------------------------------------------------------------------------
 
 TypeResult vecdot_type(Types inputs, const Attributes& attributes) {
   const TensorType &a = inputs[0], &b = inputs[1];
@@ -167,7 +163,7 @@ TypeResult vecdot_type(Types inputs, const Attributes& attributes) {
   result.erase(result.end() + static_cast<std::ptrdiff_t>(axis));
   return give("vecdot", inputs, {dot_dtype(a.dtype, one), std::move(result)});
 }
-/// Products are made in the type of the result, or wider: as small integers they would wrap before they are summed.
+/// Multiplies in the type of the result, or a wider one: products of small integers would wrap before they are summed.
 Parts expand_vecdot(Composer& c, const Parts& inputs, const Attributes& attributes) {
   const std::vector<TensorType> types = {inputs[0].type(), inputs[1].type()};
   const DType result = std::get<0>(vecdot_type(types, attributes))[0].dtype, wide = widened(result);
@@ -184,7 +180,7 @@ Parts expand_outer(Composer& c, const Parts& inputs, const Attributes&) {
   return {c.multiply(c.reshape(inputs[0], {inputs[0].shape()[0], 1}), inputs[1])};
 }
 
-/// The axes of both over which products are summed, from the front.
+/// The axes of either operand over which products are summed, counted from the front.
 struct Contraction {
   Integers a, b;
 };
@@ -251,7 +247,7 @@ TypeResult tensordot_type(Types inputs, const Attributes& attributes) {
       {dot_dtype(inputs[0].dtype, product(extents(inputs[0].shape, a))),
        joined(extents(inputs[0].shape, other_axes(inputs[0].rank(), a)), extents(inputs[1].shape, other_axes(inputs[1].rank(), b)))});
 }
-/// One product of matrices.
+/// Traces the call into one matrix product.
 Parts expand_tensordot(Composer& c, const Parts& inputs, const Attributes& attributes) {
   const std::vector<TensorType> types = {inputs[0].type(), inputs[1].type()};
   const auto over = std::get<0>(contraction_of(types, attributes));

@@ -1,5 +1,5 @@
-// attention: scaled dot product attention as one operation, with a mask, a causal rule and shared heads of keys and values. A query that
-// sees no key gives zeros.
+// attention: scaled dot product attention as one operation, with an optional mask, a causal mask, and heads of keys and values that several
+// query heads share. A query for which all keys are masked gives zeros.
 #include <cmath>
 #include <limits>
 
@@ -47,7 +47,7 @@ std::optional<Shape> common_batch(Types inputs) {
   return batch ? broadcast(*batch, leading_batch(inputs[2])) : batch;
 }
 
-/// [.., heads, queries, last]
+/// The shape [.., heads, queries, last].
 Shape with_heads(Types inputs, Shape batch, std::int64_t last) {
   if (inputs[0].rank() > 2) batch.push_back(heads_of(inputs[0]));
   batch.push_back(rows_of(inputs[0]));
@@ -95,7 +95,7 @@ TypeResult attention_type(Types inputs, const Attributes& attributes) {
   const std::optional<Shape> batch = common_batch(inputs);
   if (!batch) return refuse(DiagnosticKind::shape, "attention", inputs, "the axes before the heads do not broadcast");
   const Shape scores = with_heads(inputs, *batch, rows_of(inputs[1]));
-  if (!checked_bytes({inputs[0].dtype, scores}))  // they are never stored, but counted
+  if (!checked_bytes({inputs[0].dtype, scores}))  // they are never stored, but their number must not overflow
     return refuse(DiagnosticKind::shape, "attention", inputs, "the scores " + to_string(scores) + " would be too many");
   if (inputs.size() > 3) {
     if (auto error = wrong_mask(inputs, *batch)) return *std::move(error);
@@ -105,8 +105,8 @@ TypeResult attention_type(Types inputs, const Attributes& attributes) {
   return give("attention", inputs, {inputs[0].dtype, with_heads(inputs, *batch, inputs[2].shape.back())});
 }
 
-/// One query: its scores, their softmax, and the values weighted with it. `scores` and `sums` are room for a number a key, and a number
-/// an element of the result.
+/// Attention of one query: its scores, their softmax, and the values weighted with it. `scores` and `sums` are scratch memory: one number
+/// for each key, and one for each element of the result.
 template <class T>
 struct Query {
   const AttentionShape& shape;
@@ -131,7 +131,7 @@ struct Query {
       looks.worked(shape.depth);
       if (sees(j)) largest = std::max(largest, scores[static_cast<std::size_t>(j)] = score(j));
     }
-    if (std::isinf(largest) && largest < 0) largest = 0;  // of nothing, or of scores that are all minus infinity
+    if (std::isinf(largest) && largest < 0) largest = 0;  // no visible key, or all scores are minus infinity
     std::fill(sums.begin(), sums.end(), 0.0);
     for (std::int64_t j = 0; j < seen; ++j) {
       looks.worked(shape.width + 8);
@@ -176,7 +176,7 @@ Status attention_meaning(const OpCall& call) {
   return {};
 }
 
-/// Two products and a softmax between them; half of the scores where the causal rule leaves out half.
+/// Two products and a softmax between them. With a causal mask, only the visible scores count.
 Cost attention_cost(Types inputs, Types results, const Attributes& attributes) {
   const AttentionShape shape = attention_shape(inputs, attributes);
   const auto queries = static_cast<double>(shape.queries), keys = static_cast<double>(shape.keys);
@@ -186,7 +186,7 @@ Cost attention_cost(Types inputs, Types results, const Attributes& attributes) {
   return {heads * scores * static_cast<double>(2 * shape.depth + 2 * shape.width + 15), traffic(inputs, results)};
 }
 
-/// By its rows, where few of them share what is read of the keys.
+/// The number of rows, if few of them share each read of the keys.
 WorkForm attention_form(Types inputs, Types, const Attributes& attributes) {
   const AttentionShape shape = attention_shape(inputs, attributes);
   constexpr double kMany = 64;

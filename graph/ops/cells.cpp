@@ -16,7 +16,7 @@ namespace {
 
 constexpr Domain kCellDomain = Domain::floating;
 
-/// inputs and recurrent [.., gates * n], state [.., n]
+/// Operands: inputs and recurrent part [.., gates * n], state [.., n].
 template <Name op, int gates, int results>
 TypeResult cell_type(Types inputs, const Attributes&) {
   const TensorType& state = inputs[2];
@@ -40,7 +40,8 @@ double sigmoid(double x) {
   return 1 / (1 + std::exp(-x));
 }
 
-/// `step(gate, recurrent, state, results)` for each element: gates of the inputs, of the recurrent part, and the old state.
+/// Calls `step(inputs, recurrent, state)` for each element, with the gates of the inputs, those of the recurrent part, and the old state.
+/// It returns one number for each result.
 template <int gates, class Step>
 Status each_element(const OpCall& call, const Step& step) {
   const TensorType& state = call.inputs[2].type();

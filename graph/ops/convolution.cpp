@@ -19,7 +19,7 @@ std::string number(std::int64_t n) {
   return std::to_string(n);
 }
 
-/// Channels, groups and the bias.
+/// Checks channels, groups and the bias.
 std::optional<TypeError> check_channels(Types inputs, std::int64_t groups) {
   const auto wrong = [&](const std::string& reason, DiagnosticKind kind = DiagnosticKind::shape) {
     return refuse(kind, "conv", inputs, reason);
@@ -59,7 +59,7 @@ Cost conv_cost(Types inputs, Types results, const Attributes&) {
   return {2 * depth * static_cast<double>(results[0].elements()), traffic(inputs, results)};
 }
 
-/// By how much is summed up for an element, where that is little: so depthwise convolutions are told from the others.
+/// The depth of the sum for one element, if it is small. It distinguishes depthwise convolutions from others.
 WorkForm conv_form(Types inputs, Types results, const Attributes&) {
   const double depth = static_cast<double>(inputs[1].elements()) / static_cast<double>(std::max<std::int64_t>(1, inputs[1].shape[0]));
   constexpr double kFull = 64;
@@ -67,7 +67,7 @@ WorkForm conv_form(Types inputs, Types results, const Attributes&) {
   return {"depth", depth, kFull, 1};
 }
 
-/// The sum over one window of one channel.
+/// The sum of products over one window of one channel.
 template <class T>
 Accumulator<T> window_sum(const Window& window, const T* x, const T* weight, const std::array<std::int64_t, 3>& first, StopLooks& looks) {
   const auto& [a, b, c] = static_cast<const std::array<WindowAxis, 3>&>(window);

@@ -1,4 +1,4 @@
-// Tensors from attributes alone: zeros, ones, full, arange, eye.
+// zeros, ones, full, arange and eye: tensors created from attributes alone.
 #include <cmath>
 #include <limits>
 
@@ -39,7 +39,7 @@ Status constant_meaning(const OpCall& call) {
   return {};
 }
 
-/// The type that a literal has alone.
+/// The type of a literal without a given type.
 std::optional<DType> literal_type(const AttributeValue& value) {
   if (std::holds_alternative<bool>(value)) return DType::boolean;
   if (std::holds_alternative<std::int64_t>(value)) return DType::i32;
@@ -55,7 +55,8 @@ TypeError beyond(std::string_view op, std::int64_t number, DType dtype) {
   return beyond(op, std::to_string(number), dtype);
 }
 
-/// A fraction is cut off where the type is one of integers, and every number but 0 is true, as `astype` has it.
+/// Whether `full` accepts the number for this type. As with `astype`, integer types truncate fractions, and for bool every number except
+/// 0 is true.
 bool fits(double number, DType dtype) {
   if (dtype == DType::boolean) return true;
   return is_floating(dtype) ? !out_of_range(number, dtype) : std::isfinite(number) && !out_of_range(std::trunc(number), dtype);
@@ -80,7 +81,7 @@ Status full_meaning(const OpCall& call) {
 
 // --- arange ----------------------------------------------------------------------------------------------------------
 
-/// start, stop and step as written: all integers, or computed in double.
+/// The numbers of `arange`. If start, stop and step are integers, they are exact (`integral`); else they are doubles.
 struct Progression {
   bool integral = true;
   std::int64_t start = 0, step = 1;
@@ -114,7 +115,7 @@ std::variant<Progression, TypeError> progression_of(const Attributes& attributes
     p.start = std::get<std::int64_t>(*start);
     p.step = std::get<std::int64_t>(*step);
     constexpr std::int64_t kLowest = std::numeric_limits<std::int64_t>::min();
-    std::int64_t distance = 0;  // exact, where double is not
+    std::int64_t distance = 0;  // exact; a double would not be
     if (__builtin_sub_overflow(std::get<std::int64_t>(*stop), p.start, &distance) || distance == kLowest || p.step == kLowest) {
       return refuse(DiagnosticKind::shape, "arange", {}, "the result would be too large");
     }
@@ -170,7 +171,7 @@ Status eye_meaning(const OpCall& call) {
     T* out = call.results[0].mutable_data<T>();
     StopLooks looks;
     for (std::int64_t i = 0; i < std::min(shape[0], shape[1]); ++i) {
-      looks.worked(16);  // each in a page of its own
+      looks.worked(16);  // 16, since each element may be on a page of its own
       out[i * shape[1] + i] = convert<T>(1);
     }
   });

@@ -83,7 +83,7 @@ QR qr(const Matrix& a) {
     if (norm == 0) continue;
     const auto reflect = [&](Matrix& x, bool from_right) {  // by I - 2 v v^T / |v|^2
       for (std::int64_t line = 0; line < (from_right ? x.rows : x.columns); ++line) {
-        looks.worked(8 * (m - j));  // from column to column
+        looks.worked(8 * (m - j));  // with a stride, from column to column
         double along = 0;
         for (std::int64_t i = j; i < m; ++i) along += v[static_cast<std::size_t>(i)] * (from_right ? x(line, i) : x(i, line));
         for (std::int64_t i = j; i < m; ++i) (from_right ? x(line, i) : x(i, line)) -= 2 * along / norm * v[static_cast<std::size_t>(i)];

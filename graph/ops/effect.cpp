@@ -54,7 +54,8 @@ TypeResult host_call_type(Types inputs, const Attributes& attributes) {
   return give("host_call", inputs, function.returns);
 }
 
-/// What a user's code wrote as bool may be any byte, and C counts each but 0 as true; as a C++ bool only 0 and 1 exist.
+/// Replaces each byte except 0 by 1. The user's code may write any byte as a bool, and C takes each except 0 as true, but a C++ bool may
+/// only be 0 or 1.
 void normalize_bools(Array& result) {
   const auto* bytes = reinterpret_cast<const unsigned char*>(result.bytes());
   if (result.dtype() != DType::boolean || std::all_of(bytes, bytes + result.size(), [](unsigned char byte) { return byte <= 1; })) return;
@@ -71,11 +72,11 @@ CallLimits limits_of(const HostFunction& function, const OpContext& context) {
   return limits;
 }
 
-/// Every host function's results come in here, of C libraries and of C++, or in `end_host_call`.
+/// Calls a host function, of a C library or in C++. All results of host functions enter here or in `end_host_call`.
 Status host_call_meaning(const OpCall& call) {
   const HostFunction& function = *call.attributes.get<Function>("function");
   if (!function.call) return Error{in_backticks(function) + " is declared but not bound to code"};
-  const UnderSign none(nullptr);  // what the function works on with cleave is its own
+  const UnderSign none(nullptr);  // if the function uses cleave itself, that work does not poll the stop sign of this call
   const auto start = std::chrono::steady_clock::now();
   const auto called = [&] { return function.call(call.inputs, call.results, limits_of(function, call.context)); };
   if (Status status = call_foreign("the host function", function.name, called); !status) return status;

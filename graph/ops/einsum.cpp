@@ -1,5 +1,5 @@
-// einsum: a composite function. Diagonals are taken and axes summed where they stand alone; then operands are joined in pairs, the cheapest
-// first: by a matrix product where they share what is summed over, else by broadcasting.
+// einsum: a composite function. Repeated labels are reduced to diagonals and axes of one operand only are summed. Then operands are joined
+// in pairs, the cheapest first: by a matrix product if a shared axis is summed over, else by a broadcast product.
 #include "graph/ops/einsum.h"
 
 #include <algorithm>
@@ -28,7 +28,7 @@ bool contains(const Labels& labels, Label label) {
   return std::find(labels.begin(), labels.end(), label) != labels.end();
 }
 
-/// A value whose axes have labels, none twice once it is `simple`.
+/// A value with one label for each axis. After `simple`, its labels are distinct.
 struct Term {
   Part part;
   Labels labels;
@@ -68,7 +68,7 @@ class Lowering {
 
   Part reshaped(const Part& part, Shape shape) { return part.shape() == shape ? part : c_.reshape(part, std::move(shape)); }
 
-  /// With its axes in another order.
+  /// The term with its axes permuted to `order`.
   Term ordered(Term term, const Labels& order) {
     if (term.labels == order) return term;
     Integers axes;
@@ -76,7 +76,7 @@ class Lowering {
     return {c_("permute_dims", {term.part}, {{"axes", std::move(axes)}}), order};
   }
 
-  /// Without labels that stand twice, and without axes of 1 that others have longer.
+  /// The term without repeated labels (by their diagonals), and without axes of extent 1 that are longer in another operand.
   Term simple(Term term) {
     for (std::size_t i = 0; i < term.labels.size();) {
       const Label label = term.labels[i];
@@ -100,7 +100,7 @@ class Lowering {
     return {reshaped(term.part, std::move(kept)), std::move(labels)};
   }
 
-  /// Axes `first` and `second` become one, the last: every (n + 1)th of their n x n elements.
+  /// Replaces the axes `first` and `second` by their diagonal, as the last axis: every (n + 1)th of their n x n elements.
   Term diagonal(const Term& term, std::size_t first, std::size_t second) {
     const Shape before = term.part.shape();
     const std::int64_t n = before[first];
@@ -123,7 +123,7 @@ class Lowering {
     return {c_("slice", {c_.reshape(last, std::move(flat))}, std::move(every)), std::move(labels)};
   }
 
-  /// Without the labels that are not among `kept`.
+  /// The term summed over all labels that are not in `kept`.
   Term summed(Term term, const Labels& kept) {
     Integers axes;
     Labels labels;
@@ -136,11 +136,12 @@ class Lowering {
     }
     if (axes.empty()) return term;
     const DType dtype = term.part.dtype();
-    Part sum = c_.as(dtype, c_("sum", {term.part}, {{"axis", std::move(axes)}}));  // small integers are summed in larger ones
+    Part sum = c_.as(dtype, c_("sum", {term.part}, {{"axis", std::move(axes)}}));  // `sum` widens small integers
     return {std::move(sum), std::move(labels)};
   }
 
-  /// The two that take the fewest multiplications; the first such, so that equal programs are traced equally.
+  /// The pair of terms whose product takes the fewest multiplications. Ties go to the first pair, so that equal programs are traced
+  /// equally.
   [[nodiscard]] std::pair<std::size_t, std::size_t> cheapest(const std::vector<Term>& terms) const {
     std::pair<std::size_t, std::size_t> best{0, 1};
     double least = -1;

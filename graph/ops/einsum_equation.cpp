@@ -44,7 +44,7 @@ class EquationReader {
     if (!error_) error_ = refuse(kind, "einsum", inputs_, reason);
   }
 
-  /// The letters of a term, with `dots` axes in the place of `...`.
+  /// The labels of a term, with `dots` axes in place of `...`.
   Labels labels_of(std::string_view term, std::size_t dots, bool& has_dots) {
     Labels labels;
     for (std::size_t i = 0; i < term.size(); ++i) {
@@ -79,7 +79,7 @@ class EquationReader {
     equation_.operands.push_back(std::move(labels));
   }
 
-  /// An extent of 1 fits each other one, but not on a diagonal.
+  /// Records the extent of a label and checks it against earlier ones. An extent of 1 matches any other, except on a diagonal.
   void meet(const Labels& labels, std::size_t axis, std::int64_t extent, std::size_t index) {
     const Label label = labels[axis];
     const auto before = std::find(labels.begin(), labels.begin() + static_cast<std::ptrdiff_t>(axis), label);

@@ -1,4 +1,4 @@
-// The families of elementwise.def: arithmetic, math, comparison and logic.
+// Families of the ops in elementwise.def: arithmetic, math, comparison and logic.
 #include "graph/ops/elementwise.h"
 
 #include <array>

@@ -11,7 +11,7 @@ double product(const Shape& shape, std::size_t from) {
   return elements;
 }
 
-/// Elements of the longest trailing part of `result` in which an operand moves on with every element, or with none.
+/// The number of elements of the longest trailing part of `result` in which the operand is read contiguously or is constant.
 double run_of(const Shape& operand, const Shape& result) {
   enum class Moves : std::uint8_t { unknown, always, never } moves = Moves::unknown;
   double run = 1;
@@ -26,7 +26,7 @@ double run_of(const Shape& operand, const Shape& result) {
   return run;
 }
 
-/// Along axes [first, last) of lines.
+/// The form of work along the axes [first, last) of `shape`.
 WorkForm along(const Shape& shape, std::size_t first, std::size_t last) {
   const double elements = product(shape, 0), behind = product(shape, last);
   if (elements == 0) return {};
@@ -76,7 +76,7 @@ WorkForm transpose_form(Types inputs, Types, const Attributes&) {
 
 WorkForm permute_form(Types inputs, Types, const Attributes& attributes) {
   const Shape& shape = inputs[0].shape;
-  Integers axes;  // those that there is anything to move along, in their new order
+  Integers axes;  // axes longer than 1, in their new order
   for (const std::int64_t axis : attributes.get<Integers>("axes")) {
     const int along = *find_axis(axis, inputs[0].rank());
     if (shape[static_cast<std::size_t>(along)] != 1) axes.push_back(along);

@@ -1,4 +1,4 @@
-// fft, ifft, rfft and irfft: by the sum that defines them, in double.
+// fft, ifft, rfft and irfft. The reference implementation computes the defining sums in double.
 #include "graph/ops/fourier.h"
 
 #include <cmath>
@@ -66,7 +66,8 @@ struct Complex {
   double re = 0, im = 0;
 };
 
-/// `n` results of `forward` or backward; element j of `x` beyond its end is the conjugate of element n - j.
+/// The discrete Fourier transform of length `n`; `sign` is that of the exponent. If `x` is shorter, element j beyond its end is the
+/// conjugate of element n - j.
 std::vector<Complex> transform(const std::vector<Complex>& x, std::int64_t n, double sign) {
   std::vector<Complex> result(static_cast<std::size_t>(n));
   const auto extent = static_cast<std::int64_t>(x.size());
@@ -103,7 +104,7 @@ void transform_lines(const OpCall& call) {
         const T* x = from + ((i * in.extent + j) * in.behind + q) * kIn;
         line[static_cast<std::size_t>(j)] = {static_cast<double>(x[0]), pairs_in ? static_cast<double>(x[kIn - 1]) : 0};
       }
-      if (pairs_in && !pairs_out) {  // of a real signal these have no imaginary part
+      if (pairs_in && !pairs_out) {  // these coefficients of a real signal are real
         line[0].im = 0;
         if (n % 2 == 0) line.back().im = 0;
       }
@@ -129,7 +130,7 @@ Status fourier_meaning(const OpCall& call) {
   return {};
 }
 
-/// 5 n log n of n complex numbers, half of it for real ones.
+/// 5 n log n for n complex numbers, half of it for n real ones.
 Cost fourier_cost(Types inputs, Types results, const Attributes&) {
   const auto numbers = static_cast<double>(std::max(inputs[0].elements(), results[0].elements())) / 2;
   return {5 * numbers * std::log2(numbers + 2), traffic(inputs, results)};

@@ -1,4 +1,4 @@
-// slice, take and one_hot: elements chosen by position.
+// slice, take and one_hot: selection of elements by position.
 #include <algorithm>
 #include <cstring>
 
@@ -22,7 +22,7 @@ struct Range {
   std::int64_t start = 0, step = 1, count = 0;
 };
 
-/// Python's rules (slice.indices): negative positions count from the end, what lies outside is cut off.
+/// Python's rules (slice.indices): negative positions count from the end, and positions out of range are clamped.
 Range python_range(std::int64_t start, std::int64_t stop, std::int64_t step, std::int64_t extent) {
   const std::int64_t lowest = step > 0 ? 0 : -1;
   const std::int64_t highest = step > 0 ? extent : extent - 1;
@@ -33,11 +33,11 @@ Range python_range(std::int64_t start, std::int64_t stop, std::int64_t step, std
   const std::uint64_t stride = step > 0 ? static_cast<std::uint64_t>(step) : -static_cast<std::uint64_t>(step);
   if (distance <= 0) return {0, 1, 0};
   const auto count = static_cast<std::int64_t>((static_cast<std::uint64_t>(distance) - 1) / stride + 1);
-  return {start, count == 1 ? 1 : step, count};  // one element has no step: no product of strides overflows
+  return {start, count == 1 ? 1 : step, count};  // the step of one element is irrelevant; 1 avoids overflow in products of strides
 }
 
 struct Slice {
-  std::vector<Range> ranges;  ///< one an axis
+  std::vector<Range> ranges;  ///< one for each axis
   AxisMarks squeezed;
 };
 
@@ -110,10 +110,11 @@ TypeResult take_type(Types inputs, const Attributes& attributes) {
 }
 
 Cost take_cost(Types inputs, Types results, const Attributes&) {
-  return {0, 2 * static_cast<double>(results[0].bytes()) + static_cast<double>(inputs[1].bytes())};  // x is read where it is taken
+  // Only the selected elements of x are read.
+  return {0, 2 * static_cast<double>(results[0].bytes()) + static_cast<double>(inputs[1].bytes())};
 }
 
-constexpr std::int64_t kLongCopy = 1 << 22;  ///< bytes, from one look to the next
+constexpr std::int64_t kLongCopy = 1 << 22;  ///< bytes copied between two polls of the stop sign
 
 Status take_meaning(const OpCall& call) {
   const Array &x = call.inputs[0], &indices = call.inputs[1];
@@ -205,7 +206,7 @@ View slice_view(const TensorType& x, const Attributes& attributes) {
 
 namespace {
 
-/// Runs of the operand that are one in the result too.
+/// Runs that are contiguous in the operand and in the result.
 WorkForm slice_form(Types inputs, Types results, const Attributes& attributes) {
   const auto found = slice_of(inputs, attributes);
   const Slice& slice = std::get<Slice>(found);
@@ -219,7 +220,7 @@ WorkForm slice_form(Types inputs, Types results, const Attributes& attributes) {
   return run_form(run, static_cast<double>(results[0].elements()));
 }
 
-/// What one index takes; from some number of elements on it does not matter any more how many.
+/// Runs of the elements that one index selects. Beyond kLongRun elements, their length no longer matters.
 WorkForm take_form(Types inputs, Types results, const Attributes& attributes) {
   constexpr double kLongRun = 64;
   const auto along = static_cast<std::size_t>(*find_axis(attributes.get_or<std::int64_t>("axis", 0), inputs[0].rank()));

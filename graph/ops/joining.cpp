@@ -1,4 +1,4 @@
-// concat, stack, pad, repeat and tile: larger tensors from copies of their operands.
+// concat, stack, pad, repeat and tile: larger tensors made of copies of their operands.
 #include "graph/base/stop.h"
 #include "graph/ops/convert.h"
 #include "graph/ops/forms.h"
@@ -75,7 +75,7 @@ Status stack_meaning(const OpCall& call) {
 
 // --- pad ---------------------------------------------------------------------------------------------------------------------------------
 
-/// Elements put before (side 0) or behind (side 1) an axis.
+/// The number of elements added before (side 0) or behind (side 1) an axis.
 std::int64_t width(const Integers& widths, int axis, int side) {
   return widths.size() == 1 ? widths[0] : widths[2 * axis + side];
 }
@@ -114,7 +114,7 @@ Status pad_meaning(const OpCall& call) {
   return {};
 }
 
-// --- repeat, tile: the result with one more axis, split off each repeated one, is a view with stride 0 ---------------
+// --- repeat, tile: with an additional axis for each repeated one, the result is a strided view of the operand with stride 0 there --------
 
 TypeResult repeat_type(Types inputs, const Attributes& attributes) {
   TensorType result = inputs[0];

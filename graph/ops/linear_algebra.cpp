@@ -37,7 +37,7 @@ Shape with(Shape batch, std::initializer_list<std::int64_t> extents) {
   return batch;
 }
 
-/// Of the results, the shapes behind the batch; `n` and `m` of x [.., m, n], `k` the smaller.
+/// Returns the shapes of the results without the batch, for x [.., m, n]; `k` is the smaller of `m` and `n`.
 using ResultShapes = std::vector<Shape> (*)(std::int64_t m, std::int64_t n, std::int64_t k);
 
 template <Name op, bool square, ResultShapes shapes>
@@ -95,7 +95,7 @@ TypeResult solve_type(Types inputs, const Attributes&) {
   return give("solve", inputs, {a.dtype, with(*batch, {n, b.shape.back()})});
 }
 
-/// About `factor` times the cube of the extents: of m x n the longer one, and the shorter one twice.
+/// About `factor` * m * n * min(m, n) for each matrix, and the product with the right-hand side if there is one.
 template <int factor>
 Cost cubic_cost(Types inputs, Types results, const Attributes&) {
   const TensorType& x = inputs[0];
@@ -106,9 +106,9 @@ Cost cubic_cost(Types inputs, Types results, const Attributes&) {
   return {flops, traffic(inputs, results)};
 }
 
-// --- meanings ----------------------------------------------------------------------------------------------------------------------------
+// --- reference implementations -----------------------------------------------------------------------------------------------------------
 
-/// One matrix's work: `results` as they are to be written, or what is wrong with the matrix.
+/// The algorithm for one matrix. It fills `results`, or returns a message about the matrix; an empty one means success.
 using Work = std::string (*)(const std::vector<Matrix>& inputs, std::vector<Matrix>& results, const Attributes& attributes);
 
 template <class T>
@@ -121,7 +121,7 @@ Matrix read(const T* data, std::int64_t rows, std::int64_t columns) {
 template <class T>
 Status run_matrices(std::string_view op, const OpCall& call, Work work) {
   const auto empty = [](const Array& result) { return result.size() == 0; };
-  if (std::all_of(call.results.begin(), call.results.end(), empty)) return {};  // however many empty matrices there are
+  if (std::all_of(call.results.begin(), call.results.end(), empty)) return {};  // the number of empty matrices may be large
   const MatrixBatch batch(call.inputs.size() > 1 ? call.results[0].shape() : Shape(), call.inputs);
   for (std::int64_t i = 0; i < batch.count(); ++i) {
     std::vector<Matrix> inputs, results;

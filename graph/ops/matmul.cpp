@@ -1,4 +1,4 @@
-// matmul as in the array API: leading axes broadcast, a one-dimensional operand is a row on the left and a column on the right.
+// matmul as in the array API: leading axes broadcast; a one-dimensional operand is a row on the left and a column on the right.
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -62,8 +62,8 @@ Cost matmul_cost(Types inputs, Types results, const Attributes&) {
   return {2 * inner * static_cast<double>(results[0].elements()), traffic(inputs, results)};
 }
 
-/// By its shortest side: `rows` of the left operand, `columns` of the right one, or `depth`, what is summed over. What stands in a batch on
-/// the left alone are more rows.
+/// The shortest dimension: `rows` of the left operand, `columns` of the right one, or `depth`, the length of the sums. If only the left
+/// operand has a batch, its matrices count as more rows.
 WorkForm matmul_form(Types inputs, Types, const Attributes&) {
   const Product p = product_of(inputs[0], inputs[1]);
   double batch = 1;
@@ -78,9 +78,9 @@ WorkForm matmul_form(Types inputs, Types, const Attributes&) {
   return {shortest == rows ? "rows" : shortest == columns ? "columns" : "depth", shortest, square.full, batch};
 }
 
-/// One matrix product, a row at a time; each sum runs over k in order, in the accumulator type. Rows of the right matrix are read as they
-/// lie: columns would take minutes where this takes seconds.
-constexpr std::int64_t kLongLine = 1 << 18;  ///< elements, from one look to the next
+constexpr std::int64_t kLongLine = 1 << 18;  ///< elements between two polls of the stop sign
+/// One matrix product, a row at a time; each sum runs over k in order, in the accumulator type. The right matrix is read by rows, which are
+/// contiguous: reading columns would take minutes instead of seconds.
 template <class T, class R>
 void multiply(const Product& p, const T* left, const T* right, R* result) {
   std::vector<Accumulator<T>> sums(static_cast<std::size_t>(p.columns));

@@ -1,5 +1,5 @@
-// Normalizations: composite functions of means, squares and arithmetic, which run as one pass over rows where rows fit. Statistics of f16
-// and bf16 are taken in f32.
+// Normalizations: composite functions of means, squares and arithmetic, which fuse to one pass over rows if rows fit. Statistics of f16 and
+// bf16 are computed in f32.
 #include <cmath>
 
 #include "graph/ops/op_table.h"
@@ -21,7 +21,7 @@ std::string size_text(std::int64_t n) {
   return std::to_string(n);
 }
 
-// --- what is wrong with a call -----------------------------------------------------------------------------------------------------------
+// --- type rules --------------------------------------------------------------------------------------------------------------------------
 
 std::optional<TypeError> check_types(std::string_view op, Types inputs, const Attributes& attributes) {
   for (const TensorType& input : inputs) {
@@ -34,7 +34,7 @@ std::optional<TypeError> check_types(std::string_view op, Types inputs, const At
   return std::nullopt;
 }
 
-/// Behind x: a number a channel.
+/// Checks that each operand after x has one number for each channel.
 std::optional<TypeError> check_channels(std::string_view op, Types inputs) {
   constexpr std::string_view kWhat[] = {"x", "scale", "bias", "mean", "variance"};
   if (inputs[0].rank() < 2) return refuse(DiagnosticKind::shape, op, inputs, "x must have a batch axis and a channel axis");
@@ -59,7 +59,7 @@ TypeResult by_channels(Types inputs, const Attributes& attributes) {
   return give(name.view(), inputs, inputs[0]);
 }
 
-/// Over the axes from `axis` on; scale and bias broadcast to them.
+/// The type rule of functions that normalize over the axes from `axis` on. Scale and bias must broadcast to these axes.
 template <Name name>
 TypeResult by_rows(Types inputs, const Attributes& attributes) {
   const TensorType& x = inputs[0];
@@ -85,29 +85,29 @@ TypeResult lp_type(Types inputs, const Attributes& attributes) {
   return give(kLp.view(), inputs, x);
 }
 
-// --- what they are made of ---------------------------------------------------------------------------------------------------------------
+// --- expansions --------------------------------------------------------------------------------------------------------------------------
 
 Part wide(Composer& c, const Part& x) {
   return c.as(widened(x.dtype()), x);
 }
 
-/// Axes from one on.
+/// Attributes that name the axes from `first` on.
 Attributes axes_from(const Part& x, std::int64_t first) {
   Integers axes;
   for (std::int64_t axis = first < 0 ? first + x.rank() : first; axis < x.rank(); ++axis) axes.push_back(axis);
   return {{"axis", std::move(axes)}, {"keepdims", true}};
 }
 
-/// One over the root of the mean square over some axes.
+/// 1 / sqrt(mean(x * x) + epsilon) over some axes.
 Part scale_of(Composer& c, const Part& x, const Attributes& over, double epsilon) {
   return c("rsqrt", {c.add(c("mean", {c("square", {x})}, over), epsilon)});
 }
-/// (x - mean) / deviation over some axes.
+/// (x - mean) / standard deviation over some axes.
 Part standard(Composer& c, const Part& x, const Attributes& over, double epsilon) {
   const Part distance = c.subtract(x, c("mean", {x}, over));
   return c.multiply(distance, scale_of(c, distance, over, epsilon));
 }
-/// [channels] as it meets x.
+/// [channels] reshaped to broadcast with x.
 Part beside(Composer& c, const Part& channels, const Part& x) {
   Shape shape(static_cast<std::size_t>(x.rank() - 1), 1);
   shape[0] = x.shape()[1];

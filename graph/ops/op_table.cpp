@@ -1,4 +1,4 @@
-// The one list of ops, and that of composite functions.
+// The one list of ops, and the one list of composite functions.
 #include "graph/ops/op_table.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// The functions of ops.h and elementary.h: each one is its name, its operands and its attributes.
+// The functions of ops.h and elementary.h. Each records a call: the name of the op, its operands and its attributes.
 #include "graph/ops/ops.h"
 
 #include "graph/ops/calls.h"
@@ -127,7 +127,8 @@ Tensor slice(const Tensor& x, std::initializer_list<Pick> picks, Here here) {
   return detail::slice(x, picks, here.of("slice"));
 }
 
-/// As models spell it, so that the same program is the same graph: an open end is the extent, steps of 1 are not mentioned.
+/// Normalizes the slice as models write it, so that equal programs have equal graphs: an open end becomes the extent, and steps of 1 are
+/// left out.
 Tensor detail::slice(const Tensor& x, std::initializer_list<Pick> picks, const Here& here) {
   constexpr std::int64_t kFirst = std::numeric_limits<std::int64_t>::min(), kLast = std::numeric_limits<std::int64_t>::max();
   const Shape shape = x.shape();
@@ -253,7 +254,7 @@ Tensor to_accelerator(const Tensor& x, Here here) {
 }  // namespace cleave
 
 // NOLINTBEGIN(cppcoreguidelines-macro-usage): a function of each line of elementwise.def, with as many operands. They stand outside the
-// namespace so that one that no header declares is an error.
+// namespace, so that a function without a declaration in a header is an error.
 #define CLEAVE_FUNCTION_1(name)                             \
   cleave::Tensor cleave::name(const Tensor& x, Here here) { \
     return call(#name, {x}, {}, here);                      \

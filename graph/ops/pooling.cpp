@@ -47,7 +47,7 @@ Cost pool_cost(Types inputs, Types results, const Attributes& attributes) {
           traffic(inputs, results)};
 }
 
-/// `body(offset)` for each element of a channel that window `p` covers.
+/// Calls `body(offset)` for each element of a channel that window `p` covers.
 template <class Body>
 void each_covered(const Window& window, std::int64_t p, StopLooks& looks, const Body& body) {
   looks.worked(16);
@@ -66,7 +66,7 @@ void each_covered(const Window& window, std::int64_t p, StopLooks& looks, const 
   }
 }
 
-/// `element(p, x)` is what becomes of window `p` of a channel with the elements `x(i)`.
+/// Computes each element of the result: `element(p, x)` for window `p` of a channel with the elements `x(i)`.
 template <class Element>
 Status each_window(const OpCall& call, const Window& window, const Element& element) {
   const Shape& shape = call.inputs[0].shape();
@@ -107,7 +107,7 @@ Status avg_pool_meaning(const OpCall& call) {
   });
 }
 
-// --- all of a channel --------------------------------------------------------------------------------------------------------------------
+// --- global pooling ----------------------------------------------------------------------------------------------------------------------
 
 template <Name name>
 TypeResult global_type(Types inputs, const Attributes&) {

@@ -12,7 +12,7 @@ namespace {
 
 using Type = AttributeDef::Type;
 
-/// What scale and zero point have against x; nothing where they fit.
+/// The mistake in the scale or the zero point; nothing if they are valid for x.
 std::optional<TypeError> misfit(std::string_view op, Types inputs, const Attributes& attributes) {
   const TensorType &x = inputs[0], &scale = inputs[1];
   if (!is_floating(scale.dtype)) return refuse(DiagnosticKind::type, op, inputs, "the scale must be floating");
@@ -61,7 +61,7 @@ Part along_axis(Composer& c, const Part& part, const Part& x, const Attributes& 
   return c.reshape(part, std::move(shape));
 }
 
-/// The type in which x and the scale meet, no narrower than f32.
+/// The common type of x and the scale, at least f32.
 DType computed_in(const Part& x, const Part& scale) {
   return promote(promote(x.dtype(), scale.dtype()), DType::f32);
 }
@@ -79,7 +79,7 @@ std::vector<Part> expand_dequantize(Composer& c, const std::vector<Part>& inputs
   const Part &x = inputs[0], &scale = inputs[1];
   const DType wide = promote(scale.dtype(), DType::f32);
   Part steps = x;
-  // i32 wraps as ONNX has it; smaller integers differ by more than they hold.
+  // i32 differences wrap, as in ONNX. Differences of smaller integers may exceed their type, so they are computed in `wide`.
   if (inputs.size() > 2 && x.dtype() == DType::i32) steps = c.subtract(x, along_axis(c, inputs[2], x, attributes));
   steps = c.as(wide, steps);
   if (inputs.size() > 2 && x.dtype() != DType::i32) steps = c.subtract(steps, along_axis(c, c.as(wide, inputs[2]), x, attributes));

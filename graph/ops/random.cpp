@@ -1,5 +1,5 @@
-// random_uniform, random_normal and random_integers: functions of seed, step and position alone (random_bits.h), so pure and equal on every
-// device.
+// random_uniform, random_normal and random_integers: functions of seed, step and position alone (random_bits.h), and thus pure and
+// equal on every device.
 #include <utility>
 
 #include "graph/array/range.h"
@@ -32,7 +32,7 @@ TypeResult random_type(Types inputs, const Attributes& attributes) {
   return give(op.view(), inputs, {dtype, attributes.get<Integers>("shape")});
 }
 
-/// Where in the generator's sequences a call stands.
+/// The seed and step that select the generator's sequence for a call.
 struct Stream {
   unsigned long long seed = 0, step = 0;
 };
@@ -47,7 +47,7 @@ Stream stream_of(const OpCall& call) {
   return stream;
 }
 
-/// Fills the result by `element(Float{}, index)`.
+/// Fills the result with `element(Float{}, index)`.
 template <class F>
 Status fill(const OpCall& call, F element) {
   Array& result = call.results[0];
@@ -122,7 +122,7 @@ Status normal_meaning(const OpCall& call) {
   });
 }
 
-/// Integer work included: ten rounds give four words.
+/// Includes the integer work: ten rounds give four words.
 Cost random_cost(Types inputs, Types results, const Attributes&) {
   return {40 * static_cast<double>(results[0].elements()), traffic(inputs, results)};
 }

@@ -1,5 +1,5 @@
-// lstm, gru and rnn: composite functions. The inputs' contribution is one product for all steps; a loop over the sequence then computes a
-// product with the hidden state and one cell per step.
+// lstm, gru and rnn: composite functions. One product computes the contribution of the inputs for all steps; then a loop over the sequence
+// computes, in each step, a product with the hidden state and one cell.
 #include "graph/ops/recurrent.h"
 
 #include <array>
@@ -25,7 +25,7 @@ std::int64_t gates_of(Kind kind) {
 constexpr std::array<std::string_view, 3> kDirections = {"forward", "reverse", "bidirectional"};
 constexpr std::array<std::string_view, 2> kActivations = {"tanh", "relu"};
 
-/// What a call is made of; operands that were left out are -1. A bias has two axes, states have three.
+/// The extents of a call and the positions of its optional operands; -1: absent. A bias has two axes, states have three.
 struct Layout {
   std::int64_t length = 0, batch = 0, width = 0, directions = 0, n = 0;
   int bias = -1, hidden = -1, cell = -1;
@@ -97,7 +97,7 @@ TypeResult recurrent_type(Types inputs, const Attributes& attributes) {
   return give(name_of(kind), inputs, std::move(results));
 }
 
-/// One direction: its weights, and the loop over the sequence.
+/// Traces one direction: its weights, and the loop over the sequence.
 class OneDirection {
  public:
   OneDirection(Composer& composer, Kind kind, const Layout& layout, const Parts& inputs, const Attributes& attributes, std::int64_t number)
@@ -106,7 +106,8 @@ class OneDirection {
     resets_product_ = kind == Kind::gru && attributes.get<bool>("linear_before_reset");
   }
 
-  /// [length, 1, batch, n], and the last states [1, batch, n]: the axis of directions stays, so that weights are read where they lie.
+  /// The hidden states [length, 1, batch, n] and the last states [1, batch, n]. The axis of directions is kept, so that weights are used
+  /// without a copy.
   Parts run() {
     const DType dtype = inputs_[0].dtype();
     const std::int64_t rows = gates_of(kind_) * of_.n;
@@ -133,11 +134,11 @@ class OneDirection {
   }
 
  private:
-  /// This direction's part of an operand.
+  /// The slice of an operand for this direction.
   Part own(const Part& x) {
     return of_.directions == 1 ? x : c_("slice", {x}, {{"starts", Integers{number_}}, {"stops", Integers{number_ + 1}}});
   }
-  /// Elements of the last axis.
+  /// Elements `from` to `to` along the last axis.
   Part part(const Part& x, std::int64_t from, std::int64_t to) {
     Integers starts(static_cast<std::size_t>(x.rank()), 0), stops = x.shape();
     starts.back() = from;
@@ -219,7 +220,7 @@ std::span<const OpDef> recurrent_functions() {
 
 namespace {
 
-/// Operands in their order, and attributes that all have.
+/// The operands in order; sets the attributes that all three functions share.
 std::vector<Tensor> operands_of(const Tensor& x, const Tensor& w, const Tensor& r, const RecurrentOptions& options,
                                 Attributes& attributes) {
   std::vector<Tensor> operands{x, w, r};

@@ -1,4 +1,4 @@
-// sum … argmin over some or all axes. Floating-point numbers accumulate in double, integers wrap in i64.
+// Reductions (sum … argmin) over some or all axes. Floating-point numbers accumulate in double, integers wrap in i64.
 #include <limits>
 
 #include "graph/ops/domain.h"
@@ -24,7 +24,7 @@ DType result_dtype(ReductionResult gives, DType from, std::int64_t count) {
   return from;
 }
 
-/// What a reduction computes: how it starts, takes one element in, and ends.
+/// One reduction: its name and types, and its State: the initial value, the step for one element, and the result.
 struct Sum {
   static constexpr Name name{"sum"};
   static constexpr Domain takes = Domain::any;
@@ -91,7 +91,7 @@ struct Extreme {
     }
   }
 };
-/// What elements are compared in: numbers of 64 bits without a sign are not all in i64.
+/// The type in which elements are compared: i64 does not hold all u64 values.
 template <class T>
 using Compared = std::conditional_t<std::is_same_v<T, std::uint64_t>, Wrapping<T>, Accumulator<T>>;
 template <bool largest>
@@ -163,7 +163,7 @@ Strides strides_along(const Shape& shape, const AxisMarks& marked, bool along_ma
   return strides;
 }
 
-/// Elements as they are accumulated, from every element type whose accumulator A is.
+/// Reads elements, of any element type with the accumulator type A, converted to A.
 template <class A>
 void read_elements(const Array& x, std::int64_t offset, std::int64_t step, std::vector<A>& elements) {
   dispatch(x.dtype(), [&](auto zero) {
@@ -181,7 +181,7 @@ void read_elements(const Array& x, std::int64_t offset, std::int64_t step, std::
   });
 }
 
-/// The elements of `result`, of any type, from what was accumulated.
+/// Stores the finished values as elements of `result`, of any type.
 template <class F>
 void store_elements(const std::vector<F>& finished, Array& result) {
   dispatch(result.dtype(), [&](auto zero) {
@@ -191,7 +191,7 @@ void store_elements(const std::vector<F>& finished, Array& result) {
   });
 }
 
-/// Compiled for each type that is accumulated in, and not for each type of elements: only reading and storing are.
+/// Instantiated for each accumulator type only; reading and storing are instantiated for each element type.
 template <class Op, class A>
 void reduce(const Array& x, Array& result, const AxisMarks& marked) {
   using State = typename Op::template State<A>;

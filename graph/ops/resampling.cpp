@@ -1,5 +1,5 @@
 // resize: a composite function. Axis by axis, each result is a weighted sum of one (nearest), two (linear) or four (cubic) elements whose
-// places and weights are known from the extents. Where antialiasing takes more, the sums are a product with the matrix of the weights.
+// positions and weights follow from the extents. If antialiasing needs more, the sums are a product with the matrix of the weights.
 #include <array>
 #include <cmath>
 
@@ -11,13 +11,13 @@ namespace cleave::ops {
 namespace {
 
 constexpr Name kName{"resize"};
-constexpr std::size_t kMostTaken = 4;  ///< elements a result, beyond which a product is faster than taking them one by one
+constexpr std::size_t kMostTaken = 4;  ///< elements for each result; for more, one matrix product is faster than a `take` for each
 
 /// One of the resized axes.
 struct ResampledAxis {
   std::int64_t at = 0, in = 1, out = 1;
-  double scale = 1, width = 1;  ///< `width`: how long the result would be, not rounded
-  double begin = 0, end = 1;    ///< of the region that is taken, as parts of the axis
+  double scale = 1, width = 1;  ///< `width`: the length of the result before rounding
+  double begin = 0, end = 1;    ///< of the selected region, as fractions of the axis
   [[nodiscard]] bool stays() const { return out == in && scale == 1 && begin == 0 && end == 1; }
 };
 
@@ -93,7 +93,7 @@ TypeResult resize_type(Types inputs, const Attributes& attributes) {
   return give(kName.view(), inputs, std::move(result));
 }
 
-/// The place in x that element `i` of the result comes from.
+/// The position in x that corresponds to element `i` of the result.
 double source_place(const ResampledAxis& axis, std::int64_t i, const std::string& mode) {
   const auto at = static_cast<double>(i), last = static_cast<double>(axis.in - 1), in = static_cast<double>(axis.in);
   if (mode == "asymmetric") return at / axis.scale;
@@ -121,7 +121,7 @@ double cubic(double distance, double a) {
   return x < 2 ? ((a * x - 5 * a) * x + 8 * a) * x - 4 * a : 0;
 }
 
-/// What results along an axis are made of: so many elements each, with their weights.
+/// The elements of x, and their weights, for each result along an axis: tap k of result i is `places[k][i]` with `weights[k][i]`.
 struct Taps {
   std::vector<Integers> places;
   std::vector<std::vector<double>> weights;
@@ -132,7 +132,7 @@ Taps taps_of(const ResampledAxis& axis, const Attributes& attributes) {
   const bool smooths = attributes.get<bool>("antialias"), inside_only = attributes.get<bool>("exclude_outside");
   const double reach = mode == "cubic" ? 2 : 1, shrink = smooths ? std::min(axis.scale, 1.0) : 1,
                a = attributes.get<double>("cubic_coeff_a");
-  const double before = std::floor(-reach / shrink) + 1;  // of the first tap
+  const double before = std::floor(-reach / shrink) + 1;  // offset of the first tap
   const std::size_t count = mode == "nearest" ? 1 : static_cast<std::size_t>(2 - 2 * before);
   Taps taps{std::vector<Integers>(count), std::vector<std::vector<double>>(count)};
   for (std::int64_t i = 0; i < axis.out; ++i) {
@@ -155,7 +155,7 @@ Taps taps_of(const ResampledAxis& axis, const Attributes& attributes) {
   return taps;
 }
 
-/// How often each element follows itself, where all do alike; else 0.
+/// The number of repetitions if the result repeats each element equally often, in order; else 0.
 std::int64_t repeats(const ResampledAxis& axis, const Taps& taps) {
   const std::int64_t times = axis.out / axis.in;
   if (taps.places.size() > 1 || axis.out % axis.in != 0) return 0;
@@ -190,7 +190,7 @@ Part take_along(Composer& c, const Part& x, const ResampledAxis& axis, const Tap
   return sum;
 }
 
-/// The same as a product with the weights of all elements.
+/// The same result as take_along, as a product with the matrix of all weights.
 Part product_along(Composer& c, const Part& x, const ResampledAxis& axis, const Taps& taps) {
   Shape shape = x.shape();
   const auto at = static_cast<std::size_t>(axis.at);
@@ -213,7 +213,7 @@ Part product_along(Composer& c, const Part& x, const ResampledAxis& axis, const 
   return c.reshape(c("matmul", {numbers(c, x.dtype(), {axis.out, axis.in}, weights), c.reshape(x, {before, axis.in, behind})}), shape);
 }
 
-/// `extrapolation_value` where the region of an axis reaches beyond x.
+/// Replaces elements outside of x by `extrapolation_value`, where the region of an axis extends beyond x.
 Part with_outside(Composer& c, const Part& x, const ResampledAxis& axis, const Attributes& attributes) {
   Shape beside(static_cast<std::size_t>(x.rank() - axis.at), 1);
   beside[0] = axis.out;

@@ -8,7 +8,7 @@ TypeError refuse(DiagnosticKind kind, std::string_view op, Types inputs, std::st
   std::string message = "`" + std::string(op) + "`";
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     message += i == 0 ? " of " : i + 1 == inputs.size() ? " and " : ", ";
-    if (i == 3 && inputs.size() > 5) {  // concat of many
+    if (i == 3 && inputs.size() > 5) {  // `concat` may have many operands
       message += std::to_string(inputs.size() - 3) + " more";
       break;
     }

@@ -1,4 +1,4 @@
-// cumulative_sum and cumulative_prod: running sums and products along an axis, accumulated as in reductions.
+// cumulative_sum and cumulative_prod: running sums and products along an axis, with the accumulator types of reductions.
 #include "graph/base/stop.h"
 #include "graph/ops/forms.h"
 #include "graph/ops/op_table.h"
@@ -23,7 +23,7 @@ TypeResult scan_type(Types inputs, const Attributes& attributes) {
 template <bool product, class T, class R>
 void cumulate(const Array& x, Array& result, int along, bool exclusive, bool reverse) {
   const Shape& shape = x.shape();
-  if (x.type().elements() == 0) return;  // the other axes may be long
+  if (x.type().elements() == 0) return;  // the loops below would run over the other axes, which may be long
   std::int64_t before = 1, after = 1;
   for (int axis = 0; axis < along; ++axis) before *= shape[axis];
   for (int axis = along + 1; axis < x.type().rank(); ++axis) after *= shape[axis];

@@ -1,5 +1,5 @@
-// take_along_axis, gather_nd, and the scatters: elements at computed positions. Several updates of one position are applied in the order of
-// the indices, on every device.
+// take_along_axis, gather_nd and the scatter ops: elements at computed positions. Several updates of one position are applied in the order
+// of the indices, on every device.
 #include <array>
 #include <cstring>
 
@@ -21,9 +21,9 @@ std::int64_t elements_from(const Shape& shape, std::size_t axis) {
   return elements;
 }
 
-// --- which places ------------------------------------------------------------------------------------------------------------------------
+// --- places ------------------------------------------------------------------------------------------------------------------------------
 
-/// One index for each element, along `axis`; a table or indices of extent 1 along another serve for all.
+/// One index along `axis` for each element. Along other axes, x or indices of extent 1 broadcast.
 Places along_axis(const Shape& x, const Shape& indices, std::size_t axis, Shape walked) {
   Places places{1, std::move(walked), row_major_strides(x), row_major_strides(indices), {x[axis]}, {row_major_strides(x)[axis]}};
   for (std::size_t k = 0; k < x.size(); ++k) {
@@ -33,7 +33,7 @@ Places along_axis(const Shape& x, const Shape& indices, std::size_t axis, Shape 
   return places;
 }
 
-/// Tuples of indices into the axes from `batch` on; the axes in front are walked side by side.
+/// Tuples of indices into the axes from `batch` on. The axes before them are a batch that x and the indices share.
 Places by_tuples(const Shape& x, const Shape& indices, std::size_t batch) {
   const auto axes = static_cast<std::size_t>(indices.back());
   const Strides own = row_major_strides(x);
@@ -50,7 +50,7 @@ Places by_tuples(const Shape& x, const Shape& indices, std::size_t batch) {
   return places;
 }
 
-/// As `take` reads: for each index all that is behind the axis, once for each element in front of it.
+/// The access pattern of `take`: for each index, a run of all elements of the later axes, once for each index of the earlier axes.
 Places as_taken(const Shape& x, const TensorType& indices, std::size_t axis) {
   const std::int64_t run = elements_from(x, axis + 1), before = elements_from(x, 0) == 0 ? 0 : elements_from(x, 0) / (run * x[axis]);
   return {run, {before, indices.elements()}, {x[axis] * run, 0}, {0, 1}, {x[axis]}, {run}};
@@ -107,7 +107,8 @@ TypeResult take_along_axis_type(Types inputs, const Attributes& attributes) {
   return give(op, inputs, std::move(result));
 }
 
-/// What `axes` indices choose of x behind `batch` axes, and where the indices are: the shape of the result, or of the updates.
+/// The shape of the result of a gather, or of the updates of a scatter, by tuples: that of the indices without the last axis, then the axes
+/// of x behind the batch and the indexed ones.
 std::variant<Shape, TypeError> shape_by_tuples(std::string_view op, Types inputs, std::int64_t batch) {
   const TensorType &x = inputs[0], &indices = inputs[1];
   if (auto error = wrong_indices(op, inputs)) return *std::move(error);
@@ -132,7 +133,7 @@ TypeResult gather_nd_type(Types inputs, const Attributes& attributes) {
   return give("gather_nd", inputs, {inputs[0].dtype, std::get<Shape>(std::move(shape))});
 }
 
-/// What all scatters ask for beside shapes.
+/// Checks what all scatter ops require apart from shapes.
 std::optional<TypeError> wrong_updates(std::string_view op, Types inputs, const Attributes& attributes) {
   if (auto error = wrong_indices(op, inputs)) return error;
   if (inputs[2].dtype != inputs[0].dtype) return refuse(DiagnosticKind::type, op, inputs, "the updates are of another element type than x");
@@ -185,9 +186,9 @@ TypeResult scatter_nd_type(Types inputs, const Attributes& attributes) {
   return give("scatter_nd", inputs, inputs[0]);
 }
 
-// --- meanings ----------------------------------------------------------------------------------------------------------------------------
+// --- reference implementations -----------------------------------------------------------------------------------------------------------
 
-/// Where each run begins in x, in order; or which index leads nowhere.
+/// The offset of each run in x, in order, or an Error that names the first index out of range.
 Result<Integers> starts_of(std::string_view op, const OpCall& call, const Places& places) {
   Integers indices, starts;
   dispatch(call.inputs[1].dtype(), [&](auto zero) {
@@ -274,9 +275,10 @@ Status scatter_meaning(const OpCall& call) {
 // --- costs -------------------------------------------------------------------------------------------------------------------------------
 
 Cost gather_cost(Types inputs, Types results, const Attributes&) {
-  return {0, 2 * static_cast<double>(results[0].bytes()) + static_cast<double>(inputs[1].bytes())};  // x is read where it is taken
+  // Only the selected elements of x are read.
+  return {0, 2 * static_cast<double>(results[0].bytes()) + static_cast<double>(inputs[1].bytes())};
 }
-/// If x is not read again, it is updated in place.
+/// Counts the updates only: if x is not read again, it is updated in place.
 Cost scatter_cost(Types inputs, Types, const Attributes&) {
   return {0, 3 * static_cast<double>(inputs[2].bytes()) + static_cast<double>(inputs[1].bytes())};
 }
@@ -286,7 +288,7 @@ OpDef scattering(std::string signature, std::vector<AttributeDef> attributes, st
   return op_record(std::move(signature), 3, std::move(attributes), std::move(summary), type_rule, scatter_cost, scatter_meaning<name>);
 }
 
-/// An index may lead nowhere.
+/// Marks the ops as ones that may fail, since an index may be out of range.
 std::vector<OpDef> failing(std::vector<OpDef> ops) {
   for (OpDef& op : ops) op.may_fail = true;
   return ops;

@@ -1,5 +1,5 @@
-// searchsorted: how many elements of a sorted vector stand before each value. Numbers stand by size, NaN behind the largest, as `sort` has
-// it.
+// searchsorted: for each value, the number of elements of a sorted vector that come before it. The order is that of `sort`: numbers by
+// size, then NaN.
 #include "graph/ops/search.h"
 
 #include <cmath>
@@ -54,7 +54,7 @@ Status search_meaning(const OpCall& call) {
   return {};
 }
 
-/// A comparison for each halving.
+/// One comparison for each bisection step of a kernel (the reference implementation counts linearly).
 Cost search_cost(Types inputs, Types results, const Attributes&) {
   const double halvings = std::log2(static_cast<double>(inputs[0].elements()) + 2);
   return {static_cast<double>(inputs[1].elements()) * halvings, traffic(inputs, results)};

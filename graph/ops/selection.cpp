@@ -1,4 +1,4 @@
-// where and astype: element-wise ops whose operands or results are not all of one type.
+// where and astype: element-wise ops whose operands and results have different types.
 #include "graph/base/stop.h"
 #include "graph/ops/convert.h"
 #include "graph/ops/elementwise.h"

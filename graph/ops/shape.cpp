@@ -1,4 +1,4 @@
-// Ops that change the shape or order of elements. Each is a strided view of its operand, copied.
+// Ops that change the shape or order of elements. Each copies a strided view of its operand.
 #include <numeric>
 
 #include <cstring>

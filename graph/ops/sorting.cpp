@@ -1,4 +1,4 @@
-// sort, argsort, top_k and unique. One order for all: numbers by size, NaN behind the largest; equal elements keep their order.
+// sort, argsort, top_k and unique. All use one order: numbers by size, then NaN; equal elements keep their order.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -15,7 +15,7 @@ namespace {
 
 using Type = AttributeDef::Type;
 
-/// Element k of line i along `axis` stands at start(i) + k * step.
+/// The lines of an array along `axis`: element k of line i is at the offset start(i) + k * step.
 struct SortedLines {
   std::int64_t extent = 1, step = 1, count = 1;
 
@@ -34,7 +34,7 @@ bool comes_before(T a, T b) {
   return x < y || (x == x && y != y);
 }
 
-/// The positions along one line in sorted order.
+/// The positions of the elements of one line, in sorted order.
 template <class T>
 std::vector<std::int32_t> order_of(const T* line, std::int64_t extent, std::int64_t step, bool descending) {
   std::vector<std::int32_t> order(static_cast<std::size_t>(extent));
@@ -47,7 +47,7 @@ std::vector<std::int32_t> order_of(const T* line, std::int64_t extent, std::int6
   return order;
 }
 
-/// `gives_indices`: argsort, else sort.
+/// The type rule of `argsort` (`gives_indices`) and `sort`.
 TypeResult sorting_type(std::string_view op, bool gives_indices, Types inputs, const Attributes& attributes) {
   const TensorType& x = inputs[0];
   const auto axis = attributes.get_or<std::int64_t>("axis", -1);
@@ -143,7 +143,7 @@ Status unique_meaning(const OpCall& call) {
     T* values = call.results[0].mutable_data<T>();
     std::int32_t count = 0;
     for (const std::int32_t i : order_of(in, x.size(), 1, false)) {
-      if (count == 0 || load(values[count - 1]) != load(in[i])) values[count++] = in[i];  // each NaN is unique
+      if (count == 0 || load(values[count - 1]) != load(in[i])) values[count++] = in[i];  // NaN differs from NaN: each one is kept
     }
     std::fill(values + count, values + x.size(), values[count - 1]);
     *call.results[1].mutable_data<std::int32_t>() = count;

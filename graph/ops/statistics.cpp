@@ -40,7 +40,7 @@ std::vector<Part> expand_var(Composer& c, const std::vector<Part>& inputs, const
   const double correction = attributes.get<double>("correction");
   if (correction == 0) return {c.as(dtype, c("mean", {square}, over))};
   const double freedom = count - correction;
-  // Elements too few: NaN, as 0 / 0 gives it, and not the quotient by a negative number.
+  // Too few elements give NaN, as 0 / 0 does, instead of a quotient by a negative number.
   if (freedom <= 0) return {c.as(dtype, c.multiply(c("sum", {square}, over), std::numeric_limits<double>::quiet_NaN()))};
   return {c.as(dtype, c.multiply(c("mean", {square}, over), count / freedom))};
 }

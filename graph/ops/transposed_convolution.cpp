@@ -1,5 +1,5 @@
-// conv_transpose: a composite function. Results whose places leave the same remainder by the strides see the same taps of the weight, and
-// each such phase is a convolution without strides by those taps; the phases are then laid side by side.
+// conv_transpose: a composite function. Results whose positions are equal modulo the strides (a phase) use the same taps of the weight, so
+// that each phase is a convolution with these taps and without strides; then the phases are interleaved.
 #include <numeric>
 
 #include "graph/ops/op_table.h"
@@ -11,11 +11,11 @@ namespace {
 
 constexpr Name kTransposedName{"conv_transpose"};
 
-/// One spatial axis; see Window.
+/// Parameters of one spatial axis, with the names of Window.
 struct ConvolutionAxis {
   std::int64_t in = 1, kernel = 1, stride = 1, dilation = 1, before = 0, after = 0, extra = 0, out = 1;
   [[nodiscard]] std::int64_t phases() const { return stride; }
-  /// Results of a phase.
+  /// The number of results of a phase.
   [[nodiscard]] std::int64_t length() const { return (before + out + stride - 1) / stride; }
 };
 
@@ -104,7 +104,8 @@ TypeResult transposed_type(Types inputs, const Attributes& attributes) {
   return give(kTransposedName.view(), inputs, {x.dtype, std::move(shape)});
 }
 
-/// The taps that results of a phase see: `count` of them from `first` on, `step` apart, and how far windows lie before their results.
+/// The taps that the results of a phase use: `count` of them from `first` on, `step` apart. `apart` is the dilation of the phase's
+/// convolution, and `back` the shift of its windows before the results.
 struct PhaseTaps {
   std::int64_t first = 0, step = 1, count = 0, apart = 1, back = 0;
 };
@@ -127,7 +128,7 @@ class Phases {
   Phases(Composer& c, const Part& x, Part weight, const std::vector<ConvolutionAxis>& axes, std::int64_t groups)
       : c_(c), x_(x), weight_(std::move(weight)), axes_(axes), groups_(groups) {}
 
-  /// Results of all phases of the axes from `axis` on, for those chosen before it.
+  /// The interleaved results of all phases of the axes from `axis` on. `chosen` has the phases of the axes before it.
   Part from(std::size_t axis, std::vector<PhaseTaps> chosen) {
     if (axis == axes_.size()) return one(chosen);
     Parts parts;
@@ -152,7 +153,7 @@ class Phases {
     for (std::size_t i = 0; i < axes; ++i) {
       const PhaseTaps& taps = chosen[i];
       any = any && taps.count > 0;
-      // The weight lies the other way round.
+      // The weight is flipped: tap k is at kernel - 1 - k.
       starts.push_back(axes_[i].kernel - 1 - (taps.first + (taps.count - 1) * taps.step));
       stops.push_back(axes_[i].kernel - taps.first);
       steps.push_back(taps.step);
@@ -176,7 +177,7 @@ class Phases {
   const std::int64_t groups_;
 };
 
-/// [channels, outputs of a group, window] as [outputs, channels of a group, window the other way round].
+/// Converts a weight [channels, outputs of a group, window] to [outputs, channels of a group, flipped window].
 Part turned(Composer& c, const Part& weight, std::int64_t groups) {
   const Shape shape = weight.shape();
   const std::int64_t channels = shape[0] / groups;

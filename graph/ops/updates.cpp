@@ -1,4 +1,4 @@
-// The functions of updates.h: each one is its name, its operands and its attributes. And which of them work in place.
+// The functions of updates.h. Each records a call: the name of the op, its operands and its attributes. Also lists the in-place updates.
 #include "graph/ops/updates.h"
 
 #include <algorithm>

@@ -21,7 +21,7 @@ using Type = AttributeDef::Type;
 
 constexpr std::int64_t kMostCount = std::numeric_limits<std::int32_t>::max();
 
-/// Which of `names` the attribute is, or the refusal that lists them.
+/// The index of the attribute in `names`, or an error that lists the names.
 template <std::size_t count>
 std::variant<int, TypeError> choice(std::string_view op, Types inputs, const Attributes& attributes, const char* name,
                                     const std::array<std::string_view, count>& names) {
@@ -58,7 +58,7 @@ Status nonzero_meaning(const OpCall& call) {
   const Array& x = call.inputs[0];
   const Shape& shape = x.shape();
   const std::int64_t size = call.results[0].shape()[1];
-  auto* out = call.results[0].mutable_data<std::int64_t>();  // zeros
+  auto* out = call.results[0].mutable_data<std::int64_t>();  // zero-filled
   std::int32_t count = 0;
   dispatch(x.dtype(), [&](auto zero) {
     using T = decltype(zero);
@@ -129,7 +129,7 @@ Status suppression_meaning(const OpCall& call) {
         std::stable_sort(order.begin(), order.end(), [&](std::int64_t i, std::int64_t j) {
           looks.worked();
           const double a = number(score[i]), b = number(score[j]);
-          return b < a || (b == b && a != a);  // NaN first, as `top_k` has it
+          return b < a || (b == b && a != a);  // NaN first, as in `top_k`
         });
         for (const std::int64_t i : order) {
           if (static_cast<std::int64_t>(kept.size()) == rule.most) break;
@@ -150,7 +150,7 @@ Status suppression_meaning(const OpCall& call) {
   return {};
 }
 
-/// Each box may be compared with each that is kept.
+/// Each box may be compared with every kept one.
 Cost suppression_cost(Types inputs, Types results, const Attributes&) {
   const auto kept = static_cast<double>(results[0].shape[0]), boxes = static_cast<double>(inputs[0].shape[1]);
   return {8 * kept * boxes + static_cast<double>(inputs[1].elements()), traffic(inputs, results)};
@@ -337,7 +337,7 @@ std::span<const OpDef> vision_ops() {
                       "`zeros`, `border`, `reflection`. As in ONNX",
                       grid_sample_type, grid_sample_cost, grid_sample_meaning),
         });
-    all[2].may_fail = true;  // an image may not be there
+    all[2].may_fail = true;  // roi_align: the index of an image may be out of range
     return all;
   }();
   return ops;

@@ -1,4 +1,4 @@
-// The functions of vision.h: each one is its name, its operands and its attributes.
+// The functions of vision.h. Each records a call: the name of the op, its operands and its attributes.
 #include "graph/ops/calls.h"
 #include "graph/ops/vision.h"
 

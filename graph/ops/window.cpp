@@ -9,7 +9,7 @@ std::string plural(std::size_t count, const std::string& what) {
   return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
 }
 
-/// One number an axis, as it was given or the same for all.
+/// Reads attributes that have one number for each axis, or a single number for all axes.
 class WindowReader {
  public:
   WindowReader(std::string_view op, Types inputs, const Attributes& attributes, std::size_t axes)
@@ -31,7 +31,7 @@ class WindowReader {
     return numbers;
   }
 
-  /// Those before, then those behind.
+  /// The padding before each axis, then the padding behind each.
   Integers pads() {
     Integers numbers = attributes_.get_or<Integers>("pads", {0});
     if (numbers.size() == 1) numbers.resize(axes_, numbers[0]);
@@ -48,7 +48,7 @@ class WindowReader {
 
  private:
   void check(const std::string& name, const Integers& numbers, std::int64_t least) {
-    constexpr std::int64_t kMost = std::int64_t{1} << 40;  // so that no sum or product of a few overflows
+    constexpr std::int64_t kMost = std::int64_t{1} << 40;  // so that sums and products of a few such numbers do not overflow
     for (const std::int64_t number : numbers) {
       if (number < least) fail("`" + name + "` must be " + (least == 0 ? "0 or more" : "positive") + ", not " + std::to_string(number));
       if (number > kMost) fail("`" + name + "` of " + std::to_string(number) + " is too large");
@@ -63,7 +63,7 @@ class WindowReader {
   std::size_t axes_;
 };
 
-/// As many windows as elements at each `stride`, with what that takes of padding shared out, the odd one behind (or before).
+/// Pads for `ceil(in / stride)` windows. The padding is distributed to both ends; an odd element goes behind (or before, if `odd_before`).
 void pad_to_same(WindowAxis& axis, bool odd_before) {
   axis.out = (axis.in + axis.stride - 1) / axis.stride;
   const std::int64_t pads = std::max<std::int64_t>(0, (axis.out - 1) * axis.stride + axis.span() - axis.in);
@@ -75,7 +75,7 @@ void count_windows(WindowAxis& axis, const Pooling* pooling) {
   const std::int64_t room = axis.in + axis.before + axis.after - axis.span();
   axis.out = room < 0 ? 0 : room / axis.stride + 1;
   if (!pooling || !pooling->rounds_up || room % axis.stride == 0 || room <= -axis.stride) return;
-  if (axis.out * axis.stride < axis.in + axis.before) ++axis.out;  // else it would lie in the padding
+  if (axis.out * axis.stride < axis.in + axis.before) ++axis.out;  // otherwise the additional window would begin in the padding behind
 }
 
 }  // namespace

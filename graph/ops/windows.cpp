@@ -1,5 +1,5 @@
 // dynamic_slice and dynamic_update_slice: windows of an array at computed positions. A window that is not within the array is a run-time
-// error: XLA would clamp its start, and silently give the results of another position.
+// error. XLA would clamp its start and silently use another position.
 #include "graph/ops/op_table.h"
 #include "graph/ops/positions.h"
 #include "graph/ops/rules.h"
@@ -53,7 +53,7 @@ TypeResult update_type(Types inputs, const Attributes&) {
   return give("dynamic_update_slice", inputs, x);
 }
 
-/// Where the window begins along each axis, or the Error that it does not lie within x.
+/// The start of the window along each axis, or an Error if the window is not within x.
 Result<Integers> places_of(std::string_view op, const Shape& shape, std::span<const Array> starts, const Shape& window) {
   Integers places;
   std::optional<Error> error;
@@ -98,7 +98,7 @@ Status update_meaning(const OpCall& call) {
   return {};
 }
 
-/// Cost: the moved bytes. An update costs only these, since it is done in place if x is not read again.
+/// The moved bytes. An update costs no more, since it is done in place if x is not read again.
 Cost window_cost(Types, const TensorType& window, Types starts) {
   double bytes = 2 * static_cast<double>(window.bytes());
   for (const TensorType& start : starts) bytes += static_cast<double>(start.bytes());
