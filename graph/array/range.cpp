@@ -30,8 +30,8 @@ bool out_of_range(double value, DType dtype) {
       return value != 0 && value != 1;
     } else if constexpr (std::is_integral_v<T>) {
       constexpr int digits = std::numeric_limits<T>::digits;
-      const double highest =
-          std::ldexp(1, digits);  // the first number that is too large; the largest T may not be representable as a double
+      // The first number that is too large: the largest T itself may not be representable as a double.
+      const double highest = std::ldexp(1, digits);
       return value < static_cast<double>(std::numeric_limits<T>::min()) || (digits < 53 ? value > highest - 1 : value >= highest);
     } else if constexpr (std::is_same_v<T, double>) {
       return false;
