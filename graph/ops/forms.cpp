@@ -95,7 +95,7 @@ WorkForm join_form(Types inputs, Types results, const Attributes& attributes) {
   const bool joins_whole = inputs[0].rank() < rank;  // `stack`
   double run = product(results[0].shape, 0);
   for (const TensorType& input : inputs) run = std::min(run, product(input.shape, axis));
-  // Along the first axis, each operand is one piece.
+  // Along the first axis, each operand is one contiguous piece of the result.
   const double before = product(results[0].shape, 0) / std::max(1.0, product(results[0].shape, axis));
   return before <= 1 ? WorkForm() : run_form(joins_whole ? product(results[0].shape, axis + 1) : run, product(results[0].shape, 0));
 }

@@ -1,5 +1,5 @@
 // max_pool and avg_pool: the largest element or the mean of each window over 1 to 3 spatial axes, with ONNX's attributes.
-// global_max_pool and global_average_pool are composite functions: the whole of each channel.
+// global_max_pool and global_average_pool are composite functions, over the whole of each channel.
 #include "graph/ops/pooling.h"
 
 #include <algorithm>
