@@ -218,6 +218,49 @@ TEST(Calibration, TakesTheTablesFirstThatTellMost) {
     EXPECT_LT(at.at(before), at.at(after)) << before << " before " << after;
 }
 
+TEST(Calibration, MeasuresProductsOfAllTypesFirstOnAnAccelerator) {
+  const std::vector<calibration::Table> tables = calibration::tables(4, 1 << 20, true);
+  std::set<std::string> first;
+  for (const calibration::Table& table : tables) {
+    if (table.op->cost_class != CostClass::product) break;
+    first.insert(table.key());
+  }
+  for (const char* key : {"matmul/f32", "matmul/bf16", "matmul/f16", "matmul/f64", "matmul/i32", "conv/f32"})
+    EXPECT_TRUE(first.contains(key)) << key;
+}
+
+/// On a GPU, `non_max_suppression` took 64 times as long for eight times the boxes, and calibration went on for a minute after its end.
+TEST(Calibration, ATableEndsWhereItsNextSizeWouldTakeLong) {
+  const std::vector<calibration::Table> tables = calibration::tables(1, 1 << 24, true);
+  const auto table = std::find_if(tables.begin(), tables.end(), [](const calibration::Table& t) { return t.key() == "add/f32"; });
+  ASSERT_NE(table, tables.end());
+  double seconds = 1e-3, most = 0;
+  const calibration::SecondsOf growing = [&](const calibration::Sample&, const calibration::Table&) -> Result<std::optional<double>> {
+    most = seconds;
+    seconds *= 64;
+    return std::optional(most);
+  };
+  DeviceRates rates;
+  ASSERT_TRUE(calibration::measure_table(*table, growing, 0, rates).ok());
+  EXPECT_DOUBLE_EQ(most, 0.064);
+  EXPECT_EQ(rates.points.at("add/f32").size(), 2U);
+}
+
+TEST(Calibration, ALongCallIsMadeTwice) {
+  int calls = 0;
+  static double time;
+  time = 0;
+  const auto take = [&](int count) -> Status {
+    calls += count;
+    time += calls == 1 ? 2.0 : 0.7;
+    return {};
+  };
+  const Result<double> seconds = calibration::seconds_of_call(0.01, take, [] { return time; });
+  ASSERT_TRUE(seconds.ok());
+  EXPECT_DOUBLE_EQ(*seconds, 0.7);
+  EXPECT_EQ(calls, 2);
+}
+
 TEST(Calibration, WritesAndRemovesItsScratchFile) {
   CalibrationOptions options = small_options();
   options.open = nullptr;

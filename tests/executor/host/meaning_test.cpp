@@ -50,6 +50,27 @@ TEST(Meaning, AHostFunctionFillsItsPlaceAndFindsZerosThere) {
   EXPECT_EQ(place, (std::vector<float>{0, 5, 0, 0}));
 }
 
+TEST(Meaning, LargeResultsAreZeroedByAllThreads) {
+  const TensorType type{DType::u8, {(5 << 20) + 3}};
+  std::vector<std::byte> place(static_cast<std::size_t>(type.bytes()) + 1, std::byte{7});
+  auto function = std::make_shared<HostFunction>();
+  function->name = "f";
+  function->returns = {type};
+  function->fills_in_place = true;
+  function->call = [](std::span<const Array>, std::span<Array> results, const CallLimits&) -> Status {
+    results[0].mutable_data<std::uint8_t>()[1] = 5;
+    return {};
+  };
+  Attributes attributes;
+  attributes.set("function", std::shared_ptr<const HostFunction>(std::move(function)));
+  const TensorView result{&type, place.data()};
+  const OpContext context;
+  const std::shared_ptr<Workers> workers = Workers::of(4);
+  ASSERT_TRUE(run_meaning({*find_op("host_call"), attributes, {}, {&result, 1}, context, *workers}).ok());
+  for (std::size_t i = 0; i + 1 < place.size(); ++i) ASSERT_EQ(place[i], std::byte{i == 1 ? std::uint8_t{5} : std::uint8_t{0}}) << i;
+  EXPECT_EQ(place.back(), std::byte{7});
+}
+
 TEST(Meaning, WhatAHostFunctionKeepsOfItsResultsIsItsOwn) {
   std::vector<float> place(4, 7);
   auto* to = reinterpret_cast<std::byte*>(place.data());
