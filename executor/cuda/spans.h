@@ -56,7 +56,7 @@ class Spans {
  private:
   struct Span {
     std::uint64_t label = 0, sequence = 0;  ///< `sequence` is the number of its last command
-    EventHandle begin, work, end;           ///< `work`: after the last wait for the host, if there was one
+    EventHandle begin, work, end;           ///< `work`: after the first command's own wait for the host, if it had one
   };
   struct Lane {
     std::uint64_t label = 0;
