@@ -50,7 +50,7 @@ struct CudaOptions {
   std::function<KernelSource(const KernelRequest&, const Architecture&)> product = product_source;
   std::function<KernelSource(std::span<const Piece>, bool unpacks)> packet = packet_source;
   std::function<void(const KernelRequest&, KernelSource&)>
-      around;  ///< for tests: sees, and may change, the kernels around a library's calls; may be null
+      around;  ///< sees, and may change, the kernels around a library's calls; may be null
 };
 
 class CudaDevice final : public Device {

@@ -1,4 +1,4 @@
-// How CudaDevice copies values that travel as one: a kernel on the stream of the copies, which reads page-locked memory or writes it.
+// CudaDevice's coalesced transfers: a kernel on the copy stream reads or writes page-locked memory.
 #include <algorithm>
 
 #include "executor/cuda/cuda_device.h"
@@ -33,7 +33,8 @@ Result<PiecesId> CudaDevice::prepare_pieces(std::vector<Piece> pieces, Stream st
 
 Status CudaDevice::copy_pieces(Stream stream, PreparedPieces& pieces, const std::byte* packet, const Origin& origin) {
   if (!pieces.launch.function) return {};
-  pieces.launch.values[pieces.packet] = reinterpret_cast<CUdeviceptr>(packet);  // page-locked memory has one address on both sides
+  pieces.launch.values[pieces.packet] =
+      reinterpret_cast<CUdeviceptr>(packet);  // page-locked memory has the same address on host and device
   return streams_->enqueue(stream, origin, [&](CUstream on, std::uint64_t ticket) { return launch_one(pieces.launch, on, ticket); });
 }
 
