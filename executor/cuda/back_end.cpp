@@ -161,7 +161,7 @@ bool supports(const Graph& graph, NodeId id, const Libraries& libraries) {
   return has_kernel(request) || has_matmul(request) || has_library_op(libraries, request);
 }
 
-/// True if the node's product runs on cuBLASLt, so that the precision setting applies to it.
+/// True if the node is an f32 product on cuBLASLt, to which the precision setting applies.
 bool in_precision(const Graph& graph, NodeId id) {
   const Node& node = graph.nodes[id];
   if (node.kind != NodeKind::operation || node.results.empty()) return false;

@@ -89,7 +89,7 @@ Result<std::shared_ptr<Context>> Context::open(const DriverApi& api, int ordinal
 }
 
 Context::Visit::Visit(const Context& context) : api_(context.api()) {
-  CUcontext current = nullptr;  // null if the driver does not say
+  CUcontext current = nullptr;  // null if the driver does not say; the context is then pushed in any case
   if (api_.cuCtxGetCurrent(&current) == CUDA_SUCCESS && current == context.handle()) return;
   status_ = context.check("cuCtxPushCurrent", api_.cuCtxPushCurrent(context.handle()));
   pushed_ = status_.ok();

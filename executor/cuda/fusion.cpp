@@ -10,7 +10,8 @@ namespace cleave::runtime::cuda {
 namespace {
 
 constexpr std::size_t kMostSteps = 32;
-constexpr std::size_t kMostOperands = 64;  ///< if all results of the steps are written, so that also each part of the group is small enough
+constexpr std::size_t kMostOperands =
+    64;  ///< counts every step as a result, so that if a group is accepted, each part of it is accepted too
 
 /// True if all of `steps` are element-wise on one shape.
 bool elementwise(std::span<const FusedStep> steps) {

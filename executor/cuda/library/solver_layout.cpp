@@ -133,7 +133,8 @@ Bodies bodies_of(const SolverLayout& l) {
                            " = finite ? value : (Real)0;\n  if (!finite) BAD(i);\n";
       const std::string lost = "  if (e == 0 && info[i] != 0) BAD(-1 - i);\n";
       if (l.op == SolverOp::singular_values) return {std::move(before), {}, lost, all, 0, 1, true};
-      // Column e of u and row e of vh get the same sign. Tall: copied from column-major U and V'; wide: U and V' of A' are our V' and U.
+      // Column e of u and row e of vh get the same sign. Tall: from column-major U and V'. Wide: the library's U and V', read row-major,
+      // are our V' and U.
       std::string behind = l.tall() ? R"(  const Real *left = b + i * m * k + e * m, *right = vt + i * k * n + e;
   const Size step = 1, far = k;
 )"
@@ -200,7 +201,7 @@ SolverLayout::SolverLayout(const KernelRequest& request) : op(*solver_op(*reques
   take(s, k * element());
   take(tau, k * element());
   take(pivots, n * 4);
-  take(info, 2 * 4);  // and one extra word, which is written but not read
+  take(info, 2 * 4);  // one word more: the info of getrs, which is not read
   work = end;
 }
 
