@@ -112,8 +112,7 @@ KernelText copy_exchanged(const Architecture& architecture, bool wide, Walk walk
                           std::int64_t size) {
   const std::size_t last = walk.extents.size() - 1;
   const std::int64_t each = elements_a_word(walk, axis, offset, size);
-  const std::int64_t down = walk.extents[axis] / each,
-                     across = walk.extents[last] / each;  // number of words along `axis` and along the last axis
+  const std::int64_t down = walk.extents[axis] / each, across = walk.extents[last] / each;  // words along `axis` and along the last axis
   for (std::size_t k = 0; k <= last; ++k) {
     walk.strides[0][k] /= each;
     walk.strides[1][k] /= each;

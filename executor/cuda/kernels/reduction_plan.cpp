@@ -127,8 +127,7 @@ class Planner {
 
   const std::span<const TensorType> inputs_;
   const std::int64_t work_;
-  const std::int64_t rows_, all_rows_;  ///< all_rows_: if the request is a part of a larger one, the rows of the whole, so that elements
-                                        ///< are merged in the same order
+  const std::int64_t rows_, all_rows_;  ///< of this part of the work and of the whole: parts merge elements in the whole's order
   const std::int64_t wanted_;           ///< desired number of blocks
   std::int64_t most_packs_ = 1;
   ReductionPlan plan_;

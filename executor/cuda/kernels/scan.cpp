@@ -13,8 +13,8 @@ namespace cleave::runtime::cuda {
 namespace {
 
 constexpr std::int64_t kElementsAThread = 4;  ///< elements of a thread in a round
-constexpr std::int64_t kSideBySide = 32;      ///< fewest interleaved lines that are read together, a thread for each
-constexpr std::int64_t kInFlight = 8;         ///< elements that such a thread has in flight
+constexpr std::int64_t kSideBySide = 32;  ///< interleaved lines that neighboring threads read together; with fewer, other kernels are used
+constexpr std::int64_t kInFlight = 8;     ///< elements that a thread with a line of its own has in flight
 constexpr std::int64_t kShortLine = 64;
 constexpr std::int64_t kOfAPiece = 16;     ///< elements that a thread takes at once from a line that several threads share
 constexpr std::int64_t kMostRounds = 8;    ///< rounds of a team that holds its line in registers; also a thread's reads in flight
@@ -239,7 +239,7 @@ class ScanWriter {
   const KernelRequest& request_;
   const std::string total_;  ///< the type of sums
   const Lines lines_;
-  const std::string op_, merges_, start_;  ///< merges_: its name in device/lines.cuh; op_: the operator; start_: its neutral element
+  const std::string op_, merges_, start_;  ///< the operation's name in device/lines.cuh, its operator, its neutral element
   const bool exclusive_, reverse_, wide_;
   bool serial_ = false, beside_ = false;
   LineTeam team_;
