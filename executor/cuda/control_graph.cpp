@@ -12,7 +12,7 @@ namespace {
 constexpr std::int64_t kBeyond = std::int64_t{1} << 60;
 constexpr Range kOpened{kBeyond, 1};         ///< stands for the launch's words: written when the launch opens
 constexpr Range kDecisions{kBeyond + 1, 1};  ///< stands for LaunchWords::stopped
-constexpr Range kFaults{kBeyond + 2, 1};
+constexpr Range kFaults{kBeyond + 2, 1};     ///< stands for a fault found by a kernel, which stops loops
 Range decision_of(std::int64_t number) {
   return {kBeyond + 8 + number, 1};
 }

@@ -49,8 +49,8 @@ struct CudaOptions {
   /// Makes the kernel of a product for which cuBLASLt has no algorithm.
   std::function<KernelSource(const KernelRequest&, const Architecture&)> product = product_source;
   std::function<KernelSource(std::span<const Piece>, bool unpacks)> packet = packet_source;
-  std::function<void(const KernelRequest&, KernelSource&)>
-      around;  ///< sees, and may change, the kernels around a library's calls; may be null
+  /// Sees, and may change, the kernels around a library's calls; may be null.
+  std::function<void(const KernelRequest&, KernelSource&)> around;
 };
 
 class CudaDevice final : public Device {
@@ -218,7 +218,7 @@ class CudaDevice final : public Device {
   Result<MatmulTrial> matmul_trial(const KernelRequest& request, const MatmulRequest& product);
   Status round_operands(const KernelRequest& request, const MatmulRequest& product, PreparedKernel& kernel, std::int64_t& scratch);
   Result<std::vector<Launch>> prepare_rounding(NodeId node, const Range& from, DType narrow);
-  /// The kept range that contains `range`; null: kernels may write there.
+  /// The kept part with exactly this range; null: kernels may write there.
   [[nodiscard]] const Kept* kept(const Range& range) const;
   Result<std::size_t> keep_rounded(NodeId node, const Range& from, DType narrow);
   Status allocate_rounded();

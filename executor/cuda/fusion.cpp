@@ -10,8 +10,8 @@ namespace cleave::runtime::cuda {
 namespace {
 
 constexpr std::size_t kMostSteps = 32;
-constexpr std::size_t kMostOperands =
-    64;  ///< counts every step as a result, so that if a group is accepted, each part of it is accepted too
+/// Counts every step as a result, so that if a group is accepted, each part of it is accepted too.
+constexpr std::size_t kMostOperands = 64;
 
 /// True if all of `steps` are element-wise on one shape.
 bool elementwise(std::span<const FusedStep> steps) {

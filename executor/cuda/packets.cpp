@@ -33,8 +33,7 @@ Result<PiecesId> CudaDevice::prepare_pieces(std::vector<Piece> pieces, Stream st
 
 Status CudaDevice::copy_pieces(Stream stream, PreparedPieces& pieces, const std::byte* packet, const Origin& origin) {
   if (!pieces.launch.function) return {};
-  pieces.launch.values[pieces.packet] =
-      reinterpret_cast<CUdeviceptr>(packet);  // page-locked memory has the same address on host and device
+  pieces.launch.values[pieces.packet] = reinterpret_cast<CUdeviceptr>(packet);  // page-locked memory has one address on both sides
   return streams_->enqueue(stream, origin, [&](CUstream on, std::uint64_t ticket) { return launch_one(pieces.launch, on, ticket); });
 }
 

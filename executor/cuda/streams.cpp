@@ -214,8 +214,7 @@ bool CudaStreams::passed(Event event) {
   const Context::Visit visit(context_);
   const Lock lock(mutex_);
   Line& awaited = line(event.stream);
-  if (awaited.completed < event.sequence && (!visit.status() || !reap(awaited)))
-    return false;  // a caller that waits for the event gets the error
+  if (awaited.completed < event.sequence && (!visit.status() || !reap(awaited))) return false;  // a waiter gets the error
   return awaited.completed >= event.sequence;
 }
 

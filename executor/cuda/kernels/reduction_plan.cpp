@@ -11,8 +11,7 @@ namespace {
 
 constexpr std::int64_t kMostChunks = 1024;
 constexpr std::int64_t kPackBytes = 16;
-constexpr std::int64_t kFlightBytes =
-    64;  ///< bytes that a thread has in flight: 64 KiB on a multiprocessor with the desired number of blocks
+constexpr std::int64_t kFlightBytes = 64;  ///< in flight in a thread: with the desired blocks, 64 KiB on a multiprocessor
 constexpr std::int64_t kMostPacks = 8;
 constexpr std::int64_t kMostElements = 32;   ///< elements of an operand in registers: even a byte takes a whole register
 constexpr std::int64_t kMostWork = 256;      ///< simple operations in an unrolled loop

@@ -121,9 +121,8 @@ class ScanWriter {
   // --- trips of a team; the code may use `begin`, a thread's first element, and `end`, the end of the line
   // --------------------------------
 
-  [[nodiscard]] std::int64_t width() const {
-    return std::min<std::int64_t>(team_.along, 32) * kElementsAThread;
-  }  ///< elements of a warp's round
+  /// The elements of a warp\'s round.
+  [[nodiscard]] std::int64_t width() const { return std::min<std::int64_t>(team_.along, 32) * kElementsAThread; }
   [[nodiscard]] std::int64_t of_a_trip() const { return team_.along * kElementsAThread * rounds_; }
   /// The expression for the thread's first element, counted from the trip's first element.
   [[nodiscard]] std::string begin() const {

@@ -95,8 +95,8 @@ Status measure_link(Gpu& gpu, const ProbeOptions& options, bool pageable, Rows& 
   if (Status status = link.make(options.largest_copy); !status) return status;
   for (const auto& [way, name] : kWays) {
     for (std::int64_t bytes = 1024; bytes <= options.largest_copy; bytes *= 4) {
-      if (pageable && way == Way::both && bytes < (1 << 20) && bytes * 4 <= options.largest_copy)
-        continue;  // starting the thread would take longer than the copy
+      // Starting the thread would take longer than the copy.
+      if (pageable && way == Way::both && bytes < (1 << 20) && bytes * 4 <= options.largest_copy) continue;
       if (!rows.another()) return {};
       const Way direction = way;
       const Result<Times> times = gpu.time([&](int calls) { return link.copies(direction, static_cast<std::size_t>(bytes), calls); });
