@@ -1,4 +1,4 @@
-// The CUDA room of a build without the toolkit's headers: it says so.
+// The CUDA back end of a build without the toolkit's headers: its record reports that CUDA is absent.
 #include "executor/cuda/back_end.h"
 
 namespace cleave::runtime::cuda {

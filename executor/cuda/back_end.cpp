@@ -1,4 +1,4 @@
-// The CUDA room of a build with the toolkit's headers: opens the libraries, lists the GPUs, opens one.
+// The CUDA back end of a build with the toolkit's headers: opens the libraries, lists the GPUs, opens a device.
 #include "executor/cuda/back_end.h"
 
 #include <algorithm>
@@ -25,7 +25,7 @@ Result<Api> load() {
   return Api{*driver, *compiler, *blas, nullptr, std::make_shared<Contexts>(*driver)};
 }
 
-/// Libraries are opened, and contexts kept, once for the process; never given back, as drivers do not bear that at its end.
+/// The libraries and contexts of the process, opened once. They are never released, because drivers do not survive that at process exit.
 const Result<Api>& api_of_process() {
   static const auto* const api = new Result<Api>(load());
   return *api;
@@ -39,12 +39,12 @@ Result<int> count_devices(const DriverApi& api) {
   return count;
 }
 
-/// As the driver counts: 13000 is 13.0.
+/// The driver's version number as text: 13000 is 13.0.
 std::string version(int number) {
   return std::to_string(number / 1000) + "." + std::to_string(number % 1000 / 10);
 }
 
-/// What is known of the libraries; `why` takes what is missing.
+/// The versions of the libraries; the reason for each missing one is appended to `why`.
 std::string library_versions(const DriverApi& driver, std::string& why) {
   int number = 0;
   std::string versions;
@@ -91,7 +91,7 @@ FoundDevice not_there(std::string name, const Error& why, std::string versions =
   return {std::move(name), "NVIDIA GPU", why.message, {}, std::move(versions), 0};
 }
 
-/// Opens no context, takes no memory.
+/// Lists the GPUs without opening a context or allocating memory.
 std::vector<FoundDevice> find() {
   Result<DriverApi> driver = DriverApi::load();
   if (!driver) return {not_there("cuda", driver.error())};
@@ -109,8 +109,8 @@ std::vector<FoundDevice> find() {
   return all;
 }
 
-/// What the driver's kernel module leaves in the file system; on Jetson and under WSL it has other names. Nothing is opened, so that a plan
-/// on a machine without a GPU runs no code of a library that happens to be called libcuda.so.1.
+/// True if the driver's kernel module has left its files in the file system (Jetson and WSL have other names for them). No library is
+/// opened, so that planning on a machine without a GPU runs no code of some library called libcuda.so.1.
 bool present() {
   constexpr const char* kSigns[] = {"/dev/nvidiactl",      "/dev/dxg",           "/dev/nvmap",        "/dev/nvhost-ctrl-gpu",
                                     "/proc/driver/nvidia", "/sys/module/nvidia", "/sys/module/nvgpu", "/sys/bus/pci/drivers/nvidia"};
@@ -161,7 +161,7 @@ bool supports(const Graph& graph, NodeId id, const Libraries& libraries) {
   return has_kernel(request) || has_matmul(request) || has_library_op(libraries, request);
 }
 
-/// Of the products that are cuBLASLt's.
+/// True if the node is an f32 product on cuBLASLt, to which the precision setting applies.
 bool in_precision(const Graph& graph, NodeId id) {
   const Node& node = graph.nodes[id];
   if (node.kind != NodeKind::operation || node.results.empty()) return false;

@@ -7,7 +7,7 @@ namespace cleave::runtime::cuda {
 namespace {
 
 constexpr const char* kStandard = "--std=c++17";
-constexpr const char* kNoContraction = "--fmad=false";  ///< the host rounds after each operation, and so does the device
+constexpr const char* kNoContraction = "--fmad=false";  ///< no fused multiply-add: the device rounds after each operation as the host does
 constexpr const char* kDeviceCode = "--device-as-default-execution-space";
 
 }  // namespace

@@ -1,4 +1,5 @@
-// Compiler: CUDA C++ text to machine code for one architecture, by NVRTC. What was compiled once is kept on disk by its content.
+// Compiler: compiles CUDA C++ text to machine code for one architecture, with NVRTC. Compiled images are cached on disk by the content of
+// their text.
 #pragma once
 
 #include <string>
@@ -11,10 +12,10 @@ namespace cleave::runtime::cuda {
 
 class Compiler {
  public:
-  /// `cache_folder`: empty: nothing is kept.
+  /// If `cache_folder` is empty, nothing is cached.
   static Result<Compiler> open(const CompilerApi& api, const Architecture& architecture, std::string cache_folder);
 
-  /// The image that cuModuleLoadData takes. An Error says what NVRTC says: the text is ours, so it is our bug.
+  /// The image that cuModuleLoadData takes. An Error quotes NVRTC's message. It means a bug in cleave, which generated the text.
   [[nodiscard]] Result<std::string> image(const std::string& text) const;
 
  private:
@@ -23,7 +24,7 @@ class Compiler {
 
   CompilerApi api_;
   std::string target_;   ///< the option that names the architecture
-  std::string version_;  ///< all that the image depends on but the text
+  std::string version_;  ///< everything but the text that the image depends on
   FileCache kept_;
 };
 

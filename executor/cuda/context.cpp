@@ -77,7 +77,7 @@ Result<std::shared_ptr<Context>> Context::open(const DriverApi& api, int ordinal
   context->context_ = primary;
   const Visit visit(*context);
   if (!visit.status()) return visit.status().error();
-  // An earlier loss shows in any call on the context that is shared by all of the process.
+  // The primary context is shared by the whole process, so that any call shows an earlier loss.
   std::size_t free = 0, total = 0;
   const CUresult healthy = api.cuMemGetInfo(&free, &total);
   if (is_sticky(healthy)) {
@@ -89,7 +89,7 @@ Result<std::shared_ptr<Context>> Context::open(const DriverApi& api, int ordinal
 }
 
 Context::Visit::Visit(const Context& context) : api_(context.api()) {
-  CUcontext current = nullptr;  // where the driver does not say, it may be any
+  CUcontext current = nullptr;  // null if the driver does not say; the context is then pushed in any case
   if (api_.cuCtxGetCurrent(&current) == CUDA_SUCCESS && current == context.handle()) return;
   status_ = context.check("cuCtxPushCurrent", api_.cuCtxPushCurrent(context.handle()));
   pushed_ = status_.ok();
@@ -140,7 +140,7 @@ Status Context::describe() {
 }
 
 Context::~Context() {
-  // A lost one stays: released by its last user it would be made anew, and NVIDIA says that a process cannot go on after such an error.
+  // A lost context is not released: the driver would make it anew, but NVIDIA says that a process cannot continue after such an error.
   if (context_ && !lost()) api_.cuDevicePrimaryCtxRelease(device_);
 }
 

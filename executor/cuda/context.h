@@ -1,5 +1,5 @@
-// Context: one GPU, its primary context, and the check that every call of the driver goes through. An error that the driver will repeat
-// for ever after marks the device lost: to this process, for good.
+// Context: one GPU, its primary context, and `check`, which takes the result of every driver call. After a sticky error, which the driver
+// repeats for every later call, the device is lost for the rest of this process.
 #pragma once
 
 #include <atomic>
@@ -22,25 +22,26 @@ class Context {
 
   [[nodiscard]] const DriverApi& api() const { return api_; }
   [[nodiscard]] CUcontext handle() const { return context_; }
-  /// Makes this the context of the calling thread for good: before any other call of the driver on it. For threads of our own; on
-  /// others it is visited.
+  /// Makes this the context of the calling thread for good; it comes before any other driver call on that thread. Only for cleave's own
+  /// threads; the caller's threads use a Visit.
   [[nodiscard]] Status enter() const { return check("cuCtxSetCurrent", api_.cuCtxSetCurrent(context_)); }
-  /// While it lives, this is the context of the calling thread, which may be the caller's: then what was current there is so again.
+  /// Makes this the context of the calling thread during the Visit's lifetime, then restores the thread's previous context. For threads
+  /// that may be the caller's.
   class Visit;
-  /// Success, or what went wrong in `call` as an Error (machine). From any thread.
+  /// Success, or an Error (machine) that says why `call` failed. From any thread.
   [[nodiscard]] Status check(const char* call, CUresult result) const;
 
   [[nodiscard]] bool lost() const { return lost_.load(std::memory_order_acquire); }
-  /// Given up with work in flight that does not end: nothing may be freed any more.
+  /// True if the device was given up while work in flight did not end: nothing may be freed any more.
   [[nodiscard]] bool stuck() const { return stuck_.load(std::memory_order_acquire); }
   void give_up() {
     stuck_.store(true, std::memory_order_release);
     lost_.store(true, std::memory_order_release);
   }
   [[nodiscard]] const Architecture& architecture() const { return architecture_; }
-  /// Whether a stream may wait for a 64-bit word in page-locked memory.
+  /// True if a stream can wait for a 64-bit word in page-locked memory.
   [[nodiscard]] bool waits_for_words() const { return waits_for_words_ != 0; }
-  /// The GPU and its driver, in words: what a choice made on one machine holds good for.
+  /// The GPU and its driver in words. A choice that was made on one machine (such as a matmul algorithm) is valid for equal descriptions.
   [[nodiscard]] const std::string& description() const { return description_; }
 
  private:
@@ -64,7 +65,7 @@ class Context::Visit {
   Visit(const Visit&) = delete;
   Visit& operator=(const Visit&) = delete;
   ~Visit();
-  /// Whether the driver may be called.
+  /// Success if the driver may be called.
   [[nodiscard]] const Status& status() const { return status_; }
 
  private:
@@ -73,8 +74,8 @@ class Context::Visit {
   bool pushed_ = false;
 };
 
-/// The GPUs of a process: each one's context is opened when it is first wanted and kept. To make a context takes tenths of a second, and
-/// the last one to let go of it would end it. From any thread.
+/// The contexts of a process's GPUs. Each is opened at its first use and then kept, because making a context takes tenths of a second and
+/// it would end with its last owner. From any thread.
 class Contexts {
  public:
   explicit Contexts(const DriverApi& api) : api_(api) {}
@@ -83,14 +84,14 @@ class Contexts {
  private:
   const DriverApi api_;
   const BornHere born_{};
-  std::atomic<bool> used_ = false;  ///< somebody has asked for a GPU, in this process or the one that it was forked from
+  std::atomic<bool> used_ = false;  ///< a GPU was asked for, in this process or in the one that it was forked from
   std::mutex mutex_;
   std::map<int, std::shared_ptr<Context>> open_;
 };
 
-/// Success, or what went wrong, without a context.
+/// The same as Context::check where there is no context.
 Status check(const DriverApi& api, const char* call, CUresult result);
-/// Whether every later call will fail too, whatever it is.
+/// True if every later driver call will fail with the same error.
 bool is_sticky(CUresult result);
 
 }  // namespace cleave::runtime::cuda

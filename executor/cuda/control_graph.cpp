@@ -7,16 +7,17 @@
 namespace cleave::runtime::cuda {
 namespace {
 
-/// What is no part of the arena, and yet makes one thing wait for another: beyond any arena, and beside what all kernels share.
+/// Artificial ranges for dependences that do not come from the arena. They are beyond any arena, and apart from the range of the shared
+/// scratch memory (segments.cpp).
 constexpr std::int64_t kBeyond = std::int64_t{1} << 60;
-constexpr Range kOpened{kBeyond, 1};         ///< the launch's words are there
-constexpr Range kDecisions{kBeyond + 1, 1};  ///< whether loops are stopped
-constexpr Range kFaults{kBeyond + 2, 1};
+constexpr Range kOpened{kBeyond, 1};         ///< stands for the launch's words: written when the launch opens
+constexpr Range kDecisions{kBeyond + 1, 1};  ///< stands for LaunchWords::stopped
+constexpr Range kFaults{kBeyond + 2, 1};     ///< stands for a fault found by a kernel, which stops loops
 Range decision_of(std::int64_t number) {
   return {kBeyond + 8 + number, 1};
 }
 
-/// Something that goes into a graph.
+/// A node, or several, to be added to a graph, with the memory that they touch.
 struct Item {
   Touched touched;
   std::function<Status(SegmentGraph&)> add;
@@ -66,8 +67,8 @@ class Builder {
     return {};
   }
 
-  /// Conditions are the graph's in which their nodes stand, so what stands there is made when it is filled. `numbers`: writes the counter
-  /// of the loop `number` of whose body this is.
+  /// The items of `all`. A condition belongs to the graph that holds its node, so items are made only when that graph is filled. `numbers`:
+  /// parameters of the decision that writes the counter of loop `number`, if `all` is that loop's body.
   Result<Items> items_of(SegmentGraph& graph, const std::vector<DeviceItem>& all, const Deciding* numbers = nullptr,
                          std::int64_t number = 0) {
     Items items;
@@ -116,7 +117,7 @@ class Builder {
     items.push_back({std::move(touched), [this, &step](SegmentGraph& graph) { return parts_.add(graph, step); }});
   }
 
-  /// `writes`: of the arena.
+  /// `reads` and `writes` are ranges of the arena.
   void add_decision(const Deciding& decides, std::int64_t number, const Range& reads, const Range& writes, Items& items) const {
     Touched touched{{kOpened, reads}, {decision_of(number), kDecisions, writes}};
     if (parts_.any_faulty) touched.writes.push_back(kFaults);
@@ -130,7 +131,7 @@ class Builder {
                      }});
   }
 
-  /// A node whose body `make(body)` gives; it touches what that does.
+  /// Adds a conditional node whose body has the items that `make(body)` gives; `touched` is the memory that they touch.
   template <class Make>
   Status add_conditional(CUgraphConditionalHandle condition, CUgraphConditionalNodeType type, std::int64_t number, Touched touched,
                          Make&& make, Items& items) {
@@ -146,7 +147,7 @@ class Builder {
     return {};
   }
 
-  /// What all that is inside touches, before any graph for it is there.
+  /// The memory that all items inside touch; computed before their graphs exist.
   [[nodiscard]] Touched all_of(const std::vector<DeviceItem>& items) const {
     Touched all;
     for (const DeviceItem& item : items) {
@@ -169,7 +170,7 @@ class Builder {
     Result<CUgraphConditionalHandle> goes_on = graph.new_condition();
     if (!goes_on) return goes_on.error();
     decides.taken = *goes_on;
-    decides.count = static_cast<std::uint64_t>(control.count);  // negative: all ones
+    decides.count = static_cast<std::uint64_t>(control.count);  // negative: all bits set
     decides.ends = 1;
     decides.counter = control.counts_inside ? 0 : address(control.counter);
     const Range written = control.counts_inside ? Range{} : control.counter;
@@ -240,7 +241,7 @@ class Builder {
 
 std::int64_t controls_in(const std::vector<DeviceItem>& items);
 std::int64_t controls_in(const DeviceControl& control) {
-  // A loop's condition is made twice, and so are the loops in it.
+  // A loop's condition is built twice (before the loop and after each trip), and so are the loops inside it.
   return 1 + 2 * controls_in(control.condition) + controls_in(control.body) + controls_in(control.otherwise);
 }
 std::int64_t controls_in(const std::vector<DeviceItem>& items) {

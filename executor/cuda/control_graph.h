@@ -1,5 +1,5 @@
-// ControlGraph: the CUDA graph of a loop or branch that the GPU decides by itself: WHILE and IF nodes with what is inside as their bodies,
-// and between them the kernel that counts and decides (deciding.h). Knows what decides, not what it decides about.
+// ControlGraph: the CUDA graph of a loop or branch that the GPU decides without the host: WHILE and IF nodes whose bodies hold the steps,
+// and between them the kernel that counts trips and sets conditions (deciding.h). It does not know the kernels of the steps.
 #pragma once
 
 #include <functional>
@@ -12,34 +12,34 @@
 
 namespace cleave::runtime::cuda {
 
-/// What a graph is made of, from whoever has the kernels.
+/// The device's parts from which a graph is built: addresses, and functions for the device's kernels.
 struct ControlParts {
   const Context* context = nullptr;
   CUfunction decide = nullptr;
   CUdeviceptr arena = 0;
-  CUdeviceptr words = 0;  ///< of the launch; behind them 64 bits for each control node
+  CUdeviceptr words = 0;  ///< address of the LaunchWords, followed by 64 bits for each control node
   std::uint64_t host_words = 0;
   std::function<Touched(const DeviceStep&)> touched;
-  std::function<bool(const DeviceStep&)> faulty;  ///< whether the kernel looks at its data, and stops all loops where they are wrong
+  std::function<bool(const DeviceStep&)> faulty;  ///< true if the kernel checks its data, and stops all loops on a fault
   bool any_faulty = false;
   std::function<Status(SegmentGraph&, const DeviceStep&)> add;
 };
 
 class ControlGraph {
  public:
-  /// Ready to be launched. Only where the driver has conditional nodes.
+  /// Builds the graph and makes it ready to launch. The driver must have conditional nodes.
   static Result<ControlGraph> make(const ControlParts& parts, const DeviceControl& control);
-  /// How many bytes of device memory its words take.
+  /// The bytes of device memory for the graph's words.
   static std::int64_t bytes_of_words(const DeviceControl& control);
 
-  /// `count`: of the outermost loop, where that is said at each launch.
+  /// `count`: the trip count of the outermost loop, if the loop takes it at each launch.
   Status launch(CUstream stream, std::uint64_t command, std::int64_t count);
 
  private:
   explicit ControlGraph(const Context& context) : context_(&context) {}
 
   const Context* context_;
-  GraphHandle source_;  ///< names the nodes
+  GraphHandle source_;  ///< needed to name the nodes of `graph_`
   GraphExecHandle graph_;
   CUgraphNode open_ = nullptr;
   CUfunction decide_ = nullptr;

@@ -1,5 +1,5 @@
-// The loops and branches of a CudaDevice that the GPU decides by itself: which there are, and the graphs that they become. A driver that
-// has no conditional nodes, or takes none of a graph, is no error: then they are walked.
+// The loops and branches of a CudaDevice that the GPU decides without the host, and their graphs. If the driver has no conditional nodes,
+// or rejects a graph, that is no error: the host then walks the loop or branch.
 #include <algorithm>
 
 #include "executor/cuda/cuda_device.h"
@@ -74,7 +74,7 @@ Status CudaDevice::build(PreparedControl& prepared) {
   return {};
 }
 
-/// A loop of the GPU's own may take long: the run goes on while it does.
+/// Tells the run that a loop on the GPU makes progress, which may take long, so that the watchdog does not end the run.
 void CudaDevice::watch_controls(RunState& run) const {
   if (!host_words_) return;
   std::atomic_ref(host_words_->stop).store(0, std::memory_order_relaxed);

@@ -54,7 +54,7 @@ Status CudaDevice::open_parts() {
 
 CudaDevice::~CudaDevice() {
   if (!context_) return;
-  // If this fails, so do the calls that free, and there is nothing to be done.
+  // If this fails, the calls that free fail too, and nothing can be done about it.
   ending_.emplace(*context_);
   if (streams_) streams_->end();
   if (context_->stuck()) return;
@@ -90,7 +90,7 @@ Result<KernelId> CudaDevice::prepare(KernelRequest request) {
   return KernelId(kernels_.size() - 1);
 }
 
-/// By a library that is there for the likes of it, by a kernel of our own, or by cuBLASLt.
+/// Tries an optional library, then cleave's own kernel, then cuBLASLt.
 Result<CudaDevice::PreparedKernel> CudaDevice::prepare_any(const KernelRequest& request) {
   libraries_.libraries = api_.libraries.get();
   libraries_.context = context_.get();
@@ -120,7 +120,7 @@ Result<CudaDevice::PreparedKernel> CudaDevice::prepare_source(const KernelReques
   for (const Range& range : request.inputs) operands.push_back(at(range.offset));
   for (const Range& range : request.results) operands.push_back(at(range.offset));
   const int scratch = source.scratch_bytes > 0 ? static_cast<int>(operands.size()) : -1;
-  if (scratch >= 0) operands.push_back(0);  // known later
+  if (scratch >= 0) operands.push_back(0);  // set by finish_preparing
   scratch_bytes_ = std::max(scratch_bytes_, source.scratch_bytes);
   int ticket = -1;
   if (!source.fault.empty() && !source.launches.empty()) {
@@ -166,7 +166,8 @@ Result<CUfunction> CudaDevice::function(const std::string& text, const KernelLau
   return entry;
 }
 
-/// Of blocks that go on until all is done, no more than run at once: the others would begin when these end, and find little to do.
+/// Limits a kernel whose blocks loop until all work is done to the blocks that run at once. Further blocks would start when the first ones
+/// end, and find little left to do.
 Status CudaDevice::fit_grid(Launch& launch) const {
   unsigned& blocks_asked = launch.shape.grid[0];
   const auto& block = launch.shape.block;
@@ -231,7 +232,7 @@ Result<bool> CudaDevice::measure() {
 }
 
 void CudaDevice::end_run() {
-  const Context::Visit visit(*context_);  // where it fails, so does what ends the run
+  const Context::Visit visit(*context_);  // if this fails, ending the run fails too
   streams_->end();
 }
 

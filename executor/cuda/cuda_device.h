@@ -1,9 +1,9 @@
 // CudaDevice: an NVIDIA GPU behind the Device interface: one arena, page-locked staging, kernels compiled at run time, matrix products by
-// cuBLASLt, three streams (streams.h). Nothing is allocated, created or loaded once the first run has begun, but for the events of the
-// first timeline, and nothing waits for the whole device.
+// cuBLASLt, three streams (streams.h). After the first run has begun, nothing is allocated, created or loaded except the events of the
+// first timeline. Nothing ever waits for the whole device.
 //
-// What is not put into a stream may be called on threads of the caller, whose current context is as it was when the call comes back.
-// Streams are filled by threads that are the executor's own, and by `upload`.
+// Functions that do not enqueue may be called on the caller's threads; they restore the thread's current CUDA context before they return.
+// Only the executor's own threads, and `upload`, enqueue into streams.
 #pragma once
 
 #include <atomic>
@@ -29,13 +29,13 @@
 
 namespace cleave::runtime::cuda {
 
-/// All that is opened at run time.
+/// The libraries and contexts that are opened at run time.
 struct Api {
   DriverApi driver;
   CompilerApi compiler;
   BlasApi blas;
-  std::shared_ptr<const Libraries> libraries = nullptr;  ///< those that it can do without; null: none of them
-  std::shared_ptr<Contexts> contexts = nullptr;          ///< those of the process; null: the device opens one of its own
+  std::shared_ptr<const Libraries> libraries = nullptr;  ///< the optional libraries; null: none of them
+  std::shared_ptr<Contexts> contexts = nullptr;          ///< the contexts of the process; null: the device opens its own context
 };
 
 struct CudaOptions {
@@ -43,13 +43,14 @@ struct CudaOptions {
   Precision precision = Precision::f32;
   std::string cache_folder = default_cache_folder();
   CudaStreams::Options streams;
-  bool stream_mode = false;             ///< every launch by itself, no segments: to find where an error comes from
-  std::int64_t upload_bytes = 4 << 20;  ///< of each of the two pieces of page-locked memory that uploads go through
+  bool stream_mode = false;             ///< every launch is enqueued separately, without segments, to find the source of an error
+  std::int64_t upload_bytes = 4 << 20;  ///< size of each of the two page-locked buffers for uploads
   std::function<std::optional<KernelSource>(const KernelRequest&, const Architecture&)> source = kernel_source;
-  /// The kernel of a product that cuBLASLt has no algorithm for.
+  /// Makes the kernel of a product for which cuBLASLt has no algorithm.
   std::function<KernelSource(const KernelRequest&, const Architecture&)> product = product_source;
   std::function<KernelSource(std::span<const Piece>, bool unpacks)> packet = packet_source;
-  std::function<void(const KernelRequest&, KernelSource&)> around;  ///< is shown the kernels around a library's calls; null: nobody
+  /// Sees, and may change, the kernels around a library's calls; may be null.
+  std::function<void(const KernelRequest&, KernelSource&)> around;
 };
 
 class CudaDevice final : public Device {
@@ -104,46 +105,46 @@ class CudaDevice final : public Device {
   [[nodiscard]] std::int64_t measured_peak() const override { return touched_; }
 
  private:
-  /// One launch with its parameters where the driver can read them.
+  /// One kernel launch and its parameters.
   struct Launch {
     CUfunction function = nullptr;
     KernelLaunch shape;
     std::vector<std::uint64_t> values;
-    int scratch = -1, ticket = -1;  ///< which of `values`, if any
+    int scratch = -1, ticket = -1;  ///< index into `values`; -1: the kernel takes none
     std::int64_t scratch_offset = 0;
   };
-  /// Where the driver finds a launch's parameters; it copies them before it returns.
+  /// The array of pointers to a launch's parameters, as the driver takes it; the driver copies the parameters before it returns.
   struct Parameters {
     Parameters(const Launch& launch, std::uint64_t& ticket);
     void* all[256];
   };
   static CUDA_KERNEL_NODE_PARAMS as_node(const Launch& launch, Parameters& parameters);
-  /// What algorithms are tried with before the first run.
+  /// Memory and stopwatch for trying algorithms before the first run.
   struct Trial {
     DeviceMemory workspace;
     Stopwatch watch;
     DeviceMemory operands;
-    std::int64_t bytes = 0;  ///< of the operands' memory
+    std::int64_t bytes = 0;  ///< size of `operands`
   };
-  /// An operand of a product that is read from a copy in a narrower type: one that is kept, or one in scratch memory.
+  /// An operand of a product that is read from a copy in a narrower type. The copy is either permanent or in scratch memory.
   struct RoundedOperand {
     CUdeviceptr MatmulAddresses::*which = nullptr;
-    std::optional<std::size_t> copy;  ///< index into rounded_
+    std::optional<std::size_t> copy;  ///< index into rounded_; none: the copy is in scratch memory
     std::int64_t scratch_offset = 0;
   };
   struct PreparedKernel {
     std::vector<Launch> launches;
-    std::unique_ptr<Matmul> matmul;  ///< behind the launches
+    std::unique_ptr<Matmul> matmul;  ///< runs after the launches
     MatmulAddresses addresses;
     std::vector<RoundedOperand> rounded;
-    std::vector<LibraryOp::Call> calls;  ///< among the launches
-    OperandAddresses operands;           ///< of the calls
+    std::vector<LibraryOp::Call> calls;  ///< each runs after a certain number of launches
+    OperandAddresses operands;           ///< the operands of `calls`
     bool captures = true;
     Touched touched;
     std::optional<std::size_t> fault;  ///< index into faults_
-    std::int64_t end = 0;              ///< of the arena that it touches
+    std::int64_t end = 0;              ///< the end of the part of the arena that it touches
     [[nodiscard]] bool empty() const { return !matmul && launches.empty() && calls.empty(); }
-    /// Launches and calls in their order, until one fails.
+    /// Visits launches and calls in their order, until one fails.
     template <class OnLaunch, class OnCall>
     Status walk(OnLaunch&& on_launch, OnCall&& on_call) const {
       std::size_t call = 0;
@@ -156,41 +157,41 @@ class CudaDevice final : public Device {
       return {};
     }
   };
-  /// What copies pieces at once, but for where the packet lies.
+  /// The launch that copies all pieces of a packet at once. The packet's address is set at each launch.
   struct PreparedPieces {
     Launch launch;
-    std::size_t packet = 0;  ///< which of its values
-    std::int64_t end = 0;    ///< of the arena that it touches
+    std::size_t packet = 0;  ///< index of the packet's address in `launch.values`
+    std::int64_t end = 0;    ///< the end of the part of the arena that it touches
   };
-  /// A node whose launch is told its number anew each time.
+  /// A graph node whose ticket parameter is set anew before each launch of the graph.
   struct NumberedNode {
     CUgraphNode node = nullptr;
     const Launch* launch = nullptr;
   };
   struct PreparedSegment {
     std::vector<DeviceStep> steps;
-    // Once the first run is to begin:
-    GraphHandle source;     ///< names the nodes
-    GraphExecHandle graph;  ///< none: nothing to do
+    // Set before the first run:
+    GraphHandle source;     ///< needed to name the nodes of `graph`
+    GraphExecHandle graph;  ///< empty: nothing to do
     std::vector<NumberedNode> numbered;
     std::int64_t end = 0;
   };
-  /// A loop or branch that is decided here.
+  /// A loop or branch that the GPU decides.
   struct PreparedControl {
     DeviceControl control;
-    std::vector<DeviceStep> steps;  ///< all that are inside
+    std::vector<DeviceStep> steps;  ///< all steps inside it
     std::int64_t end = 0;
     DeviceMemory words;
-    std::optional<ControlGraph> graph;  ///< once the first run is to begin; none: the driver cannot do it
+    std::optional<ControlGraph> graph;  ///< built before the first run; none: the driver cannot do it
   };
-  /// What a kernel writes where it finds its data wrong: the number of its command and the offending number.
+  /// The words that a kernel writes when it finds invalid data: its ticket (the number of its command), and the offending value.
   struct FaultWords {
-    std::uint64_t* words = nullptr;  ///< the device's to write, too
+    std::uint64_t* words = nullptr;  ///< page-locked; the device writes them
     [[nodiscard]] std::uint64_t ticket() const { return std::atomic_ref(words[0]).load(std::memory_order_acquire); }
     std::string text;
-    std::function<std::string(std::int64_t)> describe;  ///< null: `text` does
+    std::function<std::string(std::int64_t)> describe;  ///< makes the message; null: `text` is the message
     NodeId node;
-    std::optional<std::int64_t> order;  ///< in a segment: the last number of the node's position
+    std::optional<std::int64_t> order;  ///< in a segment: the last component of the node's position
   };
 
   /// A part of the arena that only `upload` writes.
@@ -198,7 +199,7 @@ class CudaDevice final : public Device {
     Range range;
     bool uploaded = false;
   };
-  /// A copy of such a part, in a narrower type.
+  /// A permanent copy of a Kept range in a narrower type.
   struct RoundedCopy {
     Range from;
     std::int64_t offset = 0;  ///< in rounded_memory_
@@ -217,7 +218,7 @@ class CudaDevice final : public Device {
   Result<MatmulTrial> matmul_trial(const KernelRequest& request, const MatmulRequest& product);
   Status round_operands(const KernelRequest& request, const MatmulRequest& product, PreparedKernel& kernel, std::int64_t& scratch);
   Result<std::vector<Launch>> prepare_rounding(NodeId node, const Range& from, DType narrow);
-  /// Null: others write there.
+  /// The kept part with exactly this range; null: kernels may write there.
   [[nodiscard]] const Kept* kept(const Range& range) const;
   Result<std::size_t> keep_rounded(NodeId node, const Range& from, DType narrow);
   Status allocate_rounded();
@@ -227,11 +228,11 @@ class CudaDevice final : public Device {
   Status round(Range range);
   Status fit_grid(Launch& launch) const;
   Result<CUfunction> function(const std::string& text, const KernelLaunch& launch);
-  /// What needs to know all kernels: scratch memory, and the graphs that hold its address. Before the first run.
+  /// The preparations that need all kernels: scratch memory, and the graphs that hold its address. Called before the first run.
   Status finish_preparing();
   Status allocate_scratch();
   Status build(PreparedSegment& segment);
-  /// `ticket`: what kernels are told that want one; those nodes are put into `numbered`, unless that is null.
+  /// `ticket` is the parameter of kernels that take one. Their nodes are added to `numbered` unless it is null.
   Status add_step(SegmentGraph& graph, const DeviceStep& step, std::uint64_t ticket, std::vector<NumberedNode>* numbered) const;
   Status open_controls();
   void watch_controls(RunState& run) const;
@@ -249,10 +250,10 @@ class CudaDevice final : public Device {
 
   const Api api_;
   const CudaOptions options_;
-  std::shared_ptr<Context> context_;      ///< first: all else ends before it
-  std::optional<Context::Visit> ending_;  ///< while all else ends
+  std::shared_ptr<Context> context_;      ///< first, so that everything else is destroyed before it
+  std::optional<Context::Visit> ending_;  ///< set by the destructor while the other members are destroyed
   std::optional<Compiler> compiler_;
-  std::map<std::string, ModuleHandle> modules_;  ///< by text
+  std::map<std::string, ModuleHandle> modules_;  ///< key: the kernel text
   MatmulSetting matmuls_;
   LibrarySetting libraries_;
   std::optional<Trial> trial_;
@@ -266,7 +267,7 @@ class CudaDevice final : public Device {
   std::vector<PreparedSegment> segments_;
   std::vector<PreparedControl> controls_;
   CUfunction decide_ = nullptr;      ///< null: no controls
-  HostWords* host_words_ = nullptr;  ///< the same; in page-locked memory
+  HostWords* host_words_ = nullptr;  ///< null: no controls; in page-locked memory
   std::vector<PreparedPieces> pieces_;
   CUfunction handover_ = nullptr;  ///< null: no mailboxes yet
   std::vector<Mailbox> mailboxes_;

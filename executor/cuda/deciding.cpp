@@ -4,8 +4,8 @@
 
 namespace cleave::runtime::cuda {
 
-// One thread. What it reads was written by kernels before it in the graph; the host's words lie in page-locked memory and are read past
-// the caches. The driver knows cudaGraphSetConditional when it links; what sets a condition inside a body decides
+// The kernel runs as one thread. It reads values that earlier kernels of the graph have written. The host's words are in page-locked memory
+// and are read past the caches. The driver resolves cudaGraphSetConditional when it links. A condition that is set inside a body decides
 // whether the body runs again.
 const std::string& deciding_text() {
   static const std::string text = R"(

@@ -21,7 +21,7 @@ bool conflict(const Touched& first, const Touched& second) {
 
 std::vector<std::vector<std::size_t>> find_dependences(std::span<const Touched> steps) {
   std::vector<std::vector<std::size_t>> direct(steps.size());
-  std::vector<std::vector<bool>> behind(steps.size());  // all steps that one comes after
+  std::vector<std::vector<bool>> behind(steps.size());  // [step]: all earlier steps that it follows, directly or not
   for (std::size_t i = 0; i < steps.size(); ++i) {
     behind[i].resize(i);
     for (std::size_t j = i; j-- > 0;) {

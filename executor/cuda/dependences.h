@@ -1,4 +1,4 @@
-// Dependences: what of a straight piece of work must wait for what, by the memory that its steps touch. Pure: knows no device.
+// find_dependences: the dependences between the steps of a segment, computed from the memory that they touch. Pure: knows no device.
 #pragma once
 
 #include <span>
@@ -12,8 +12,8 @@ struct Touched {
   std::vector<Range> reads, writes;
 };
 
-/// For each step the earlier ones that it must directly follow, latest first: those that write what it touches, or read what it writes,
-/// without those that one of the others follows already.
+/// For each step, the earlier steps that it must directly follow, latest first: those that write memory that it touches, or read memory
+/// that it writes. Steps that another step of the list already follows are left out (transitive reduction).
 std::vector<std::vector<std::size_t>> find_dependences(std::span<const Touched> steps);
 
 }  // namespace cleave::runtime::cuda

@@ -1,5 +1,5 @@
-// DriverApi: the calls of libcuda.so.1 that cleave uses, as a table that is filled at run time: by the real library, or by a fake. The
-// header's macros give each call its versioned name (cuMemAlloc is cuMemAlloc_v2), in the table and for the look-up alike.
+// DriverApi: the calls of libcuda.so.1 that cleave uses, as a table that is filled at run time by the real library or by a fake. cuda.h's
+// macros give each call its versioned name (cuMemAlloc is cuMemAlloc_v2), both in the table and in the look-up.
 #pragma once
 
 #include <cuda.h>
@@ -61,7 +61,7 @@
   CALL(cuGraphExecKernelNodeSetParams)              \
   CALL(cuGraphExecDestroy)
 
-/// Those that older drivers do not have, and what we can do without.
+/// Optional calls, which older drivers do not have.
 #define CLEAVE_CUDA_DRIVER_CALLS_OF_LATER(CALL) \
   CALL(cuGraphAddNode)                          \
   CALL(cuGraphConditionalHandleCreate)

@@ -12,7 +12,7 @@ namespace cleave::runtime::cuda {
 namespace {
 
 constexpr std::size_t kHashDigits = 16;
-constexpr std::int64_t kLargest = 256 << 20;  ///< more than the compiler gives for any kernel
+constexpr std::int64_t kLargest = 256 << 20;  ///< bytes of a file; no kernel's image is larger
 
 std::string hash(const std::string& text) {
   std::uint64_t sum = 0xcbf29ce484222325U;  // FNV-1a
@@ -41,7 +41,7 @@ std::string FileCache::path(const std::string& key) const {
   return folder_ + "/" + hash(key) + extension_;
 }
 
-/// A file is its key, so that two keys of one hash are told apart, its content, and the hash of both.
+/// A file holds its key, which tells apart two keys with one hash, then its content, then the hash of both.
 std::optional<std::string> FileCache::find(const std::string& key) const {
   if (!on()) return std::nullopt;
   const Result<std::string> file = read_file(path(key), kLargest);
@@ -59,7 +59,7 @@ std::optional<std::string> FileCache::keep(const std::string& key, const std::st
   std::filesystem::create_directories(folder_, failed);
   const std::string text = key + content + hash(key + content);
   if (keep_if_first(path(key), text)) return content;
-  // The first to come stays, so that all processes go by one; what cannot be read gives way.
+  // The content that was stored first stays, so that all processes use the same one. An unreadable file is replaced.
   if (std::optional<std::string> kept = find(key)) return kept;
   return write_file(path(key), {text}) ? std::optional(content) : std::nullopt;
 }

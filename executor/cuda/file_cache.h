@@ -1,5 +1,5 @@
-// FileCache: what is expensive to find, kept on disk by its key. A file that is damaged or of another key counts as none and is replaced;
-// whoever reads sees a whole file or none. Knows nothing of what it keeps. A disk that cannot be written costs time only.
+// FileCache: a cache on disk, with one file for each key. A damaged file, or one of another key, counts as missing and is replaced; readers
+// see a whole file or none. It knows nothing about the contents. If the disk cannot be written, only time is lost.
 #pragma once
 
 #include <optional>
@@ -10,12 +10,12 @@ namespace cleave::runtime::cuda {
 class FileCache {
  public:
   FileCache() = default;
-  /// `folder`: empty: nothing is kept. `extension`: of the files, one for each kind of content.
+  /// If `folder` is empty, nothing is cached. `extension` is that of the files; each kind of content has its own.
   FileCache(std::string folder, std::string extension) : folder_(std::move(folder)), extension_(std::move(extension)) {}
 
   [[nodiscard]] bool on() const { return !folder_.empty(); }
   [[nodiscard]] std::optional<std::string> find(const std::string& key) const;
-  /// What is kept from now on: `content`, or what another process kept first. Nothing: it cannot be kept.
+  /// The content that is cached from now on: `content`, or that of another process that stored first. Nothing if it cannot be stored.
   [[nodiscard]] std::optional<std::string> keep(const std::string& key, const std::string& content) const;
 
   [[nodiscard]] std::string path(const std::string& key) const;
@@ -24,7 +24,7 @@ class FileCache {
   std::string folder_, extension_;
 };
 
-/// Where the CUDA room keeps what is worth keeping: $XDG_CACHE_HOME/cleave/cuda, else ~/.cache/cleave/cuda; empty if there is neither.
+/// The CUDA back end's cache folder: $XDG_CACHE_HOME/cleave/cuda, else ~/.cache/cleave/cuda; empty if neither variable is set.
 std::string default_cache_folder();
 
 }  // namespace cleave::runtime::cuda

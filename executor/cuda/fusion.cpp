@@ -1,5 +1,5 @@
-// What one kernel takes: element-wise operations on one shape, and at the end a reduction of what they compute; or a matrix product with
-// what cuBLASLt does to its operands and its result (matmul.h).
+// fuses(): the fusion groups that one CUDA kernel can run: element-wise operations on one shape, optionally followed by a reduction of
+// their result; or a matrix product with the epilogue and operand changes that cuBLASLt supports (matmul.h).
 #include <algorithm>
 
 #include "executor/cuda/back_end.h"
@@ -10,15 +10,16 @@ namespace cleave::runtime::cuda {
 namespace {
 
 constexpr std::size_t kMostSteps = 32;
-constexpr std::size_t kMostOperands = 64;  ///< if all that the steps compute is written: then what is taken is taken in every part too
+/// Counts every step as a result, so that if a group is accepted, each part of it is accepted too.
+constexpr std::size_t kMostOperands = 64;
 
-/// `steps` compute elements of one and the same shape.
+/// True if all of `steps` are element-wise on one shape.
 bool elementwise(std::span<const FusedStep> steps) {
   return std::all_of(steps.begin(), steps.end(),
                      [&](const FusedStep& step) { return step.op->elementwise() && step.type.shape == steps[0].type.shape; });
 }
 
-/// The last step reduces what the one before it computes, and nobody else sees the elements.
+/// True if the last step reduces the result of the step before it, and that result has no other reader.
 bool ends_in_reduction(const KernelRequest& request) {
   const FusedStep& last = request.steps.back();
   const std::size_t before = request.input_types.size() + request.steps.size() - 2;

@@ -4,9 +4,9 @@
 
 namespace cleave::runtime::cuda {
 
-// The value is read past the caches: what lies in page-locked memory was written by the host a moment ago. All of it is there for whoever
-// sees the word: the barrier puts every thread's writes before the fence of the one that says so (PTX ISA 8.5, memory consistency model:
-// causality order).
+// The kernel reads the value past the caches, because the host wrote it to page-locked memory a moment ago. A reader that sees the word
+// sees the whole value: the barrier orders every thread's writes before the fence of the thread that writes the word (PTX ISA 8.5, memory
+// consistency model: causality order).
 const std::string& handover_text() {
   static const std::string text = R"(
 struct __align__(16) Pack { unsigned a, b, c, d; };

@@ -1,5 +1,5 @@
-// KernelSource: the CUDA C++ text of one operation, its types and attributes fixed, and how to launch it. Text only: knows no driver, no
-// addresses and no memory. What becomes of the text is cuda_device's business; matrix products go through matmul.h instead.
+// KernelSource: the CUDA C++ text of one operation with fixed types and attributes, and its launches. Text only: it knows no driver, no
+// addresses and no memory. CudaDevice compiles and launches it. Matrix products go through matmul.h instead.
 #pragma once
 
 #include <array>
@@ -13,13 +13,13 @@
 
 namespace cleave::runtime::cuda {
 
-/// What the text may be made for.
+/// The properties of a GPU for which text is generated.
 struct Architecture {
   int major = 9, minor = 0;  ///< compute capability
   int multiprocessors = 132;
   std::int64_t narrow_elements = (1LL << 31) - (1LL << 24);  ///< tensors of more elements are indexed with 64 bits
 
-  /// Whether f64 has half the rate of f32 (A100, H100, B200), and not a 32nd or less as on other GPUs.
+  /// True if f64 has half the rate of f32 (A100, H100, B200), and not a 32nd or less as on other GPUs.
   [[nodiscard]] bool fast_f64() const { return minor == 0 && major >= 8 && major <= 10; }
 };
 
@@ -32,27 +32,27 @@ struct Architecture {
 struct KernelLaunch {
   std::string entry;  ///< the kernel's name in the text; extern "C"
   std::array<unsigned, 3> grid{1, 1, 1}, block{1, 1, 1};
-  unsigned shared_bytes = 0;  ///< dynamic
+  unsigned shared_bytes = 0;  ///< dynamic shared memory
   std::vector<std::int64_t> constants;
-  bool any_grid = false;  ///< blocks go on until all is done: fewer of them (along x) do as well
+  bool any_grid = false;  ///< blocks loop until all work is done, so that a smaller grid (along x) is correct too
 };
 
 struct KernelSource {
   std::string text;                    ///< one translation unit for NVRTC, without #include
-  std::vector<KernelLaunch> launches;  ///< one after the other; none: nothing to do (no elements)
+  std::vector<KernelLaunch> launches;  ///< run one after the other; empty: nothing to do (no elements)
   std::int64_t scratch_bytes = 0;      ///< aligned to 256, undefined at the first launch, shared with other operations
-  /// What is wrong with the data where a kernel finds them wrong; `{}` stands for the offending number. On bad data the kernel stays in
-  /// bounds and calls `tell_fault(fault, ticket, number)` (device/elements.cuh). The words are in page-locked host memory: the host reads
-  /// the number once it has seen the ticket.
+  /// The message for invalid data; `{}` stands for the offending number. On invalid data the kernel stays in bounds and calls
+  /// `tell_fault(fault, ticket, number)` (device/elements.cuh). The words are in page-locked host memory: the host reads the number after
+  /// it has seen the ticket.
   std::string fault;
-  /// The same in words where `{}` does not do; null: it does.
+  /// Makes the message if `{}` is not enough; may be null.
   std::function<std::string(std::int64_t number)> describe_fault = nullptr;
 };
 
-/// Whether `kernel_source` has an answer; needs types and attributes only, no ranges.
+/// True if `kernel_source` has a kernel; needs types and attributes only, no ranges.
 bool has_kernel(const KernelRequest& request);
 
-/// The kernel for `request`, whose ranges are not read; nothing: the op has none for these types.
+/// The kernel for `request`, whose ranges are not read; nothing if the op has no kernel for these types.
 std::optional<KernelSource> kernel_source(const KernelRequest& request, const Architecture& architecture);
 
 }  // namespace cleave::runtime::cuda

@@ -1,4 +1,4 @@
-// The CUDA kernels, by op: one table row an op. What has no row is host-only (has_matmul aside).
+// The table of CUDA kernels, one row for each op. An op without a row runs on the host only, unless has_matmul() or a library takes it.
 #include <algorithm>
 
 #include "executor/cuda/kernels/kernels.h"
@@ -7,7 +7,7 @@
 namespace cleave::runtime::cuda {
 namespace {
 
-constexpr std::size_t kMostParameters = 128;  ///< what fits into the parameters of a kernel, constants aside
+constexpr std::size_t kMostParameters = 128;  ///< operands that fit into the parameters of a kernel beside its constants
 
 constexpr KernelRow kElementwise{"", build_elementwise};
 
@@ -36,7 +36,7 @@ std::span<const KernelFamily> kernel_families() {
 }
 
 bool has_kernel(const KernelRequest& request) {
-  if (has_matmul(request)) return false;  // cuBLASLt's, with all that is done around it
+  if (has_matmul(request)) return false;  // cuBLASLt computes it, with everything fused into it
   const KernelRow* row = find_row(*request.op);
   return row && request.input_types.size() + request.result_types.size() <= kMostParameters && (!row->takes || row->takes(request));
 }

@@ -20,7 +20,7 @@ std::vector<std::string> parts_of(std::string_view list) {
   return parts;
 }
 
-/// The folders in a folder, sorted; none where it cannot be read.
+/// The folders in a folder, sorted; none if it cannot be read.
 std::vector<fs::path> folders_in(const fs::path& folder) {
   std::vector<fs::path> all;
   std::error_code unreadable;
@@ -47,7 +47,7 @@ std::vector<fs::path> python_sites(const Environment& environment) {
   for (const char* root : {"VIRTUAL_ENV", "CONDA_PREFIX"}) {
     if (const std::string folder = environment(root); !folder.empty()) add_site_packages(folder, sites);
   }
-  // The folder of a virtual environment's python3, not of what it is a link to.
+  // The link itself is not resolved: a virtual environment's python3 links to a python3 in another folder.
   for (const std::string& folder : parts_of(environment("PATH"))) {
     const fs::path python = fs::path(folder) / "python3";
     std::error_code missing;

@@ -1,12 +1,12 @@
-// Values that the host and the GPU hand each other through page-locked memory (executor/device/mailbox.h): the GPU waits by a command of
-// the driver in front of a kernel.
+// CudaDevice's mailboxes: host and GPU hand over small values through page-locked memory (executor/device/mailbox.h). The GPU waits for the
+// host by a driver command in front of a kernel.
 #include "executor/cuda/cuda_device.h"
 #include "executor/cuda/handover.h"
 
 namespace cleave::runtime::cuda {
 namespace {
 
-/// Page-locked memory has one address on both sides (CUDA Programming Guide, "Unified Virtual Address Space").
+/// The device address of page-locked memory, which equals its host address (CUDA Programming Guide, "Unified Virtual Address Space").
 std::uint64_t address_of(const void* page_locked) {
   return reinterpret_cast<std::uint64_t>(page_locked);
 }
@@ -29,7 +29,7 @@ Result<std::optional<Mailbox>> CudaDevice::open_mailbox() {
   return std::optional(mailboxes_.back());
 }
 
-/// Behind the host's word. Where it is there by now, nothing needs to wait.
+/// Makes the stream wait for the host's word. If the word has been written already, no wait is enqueued.
 Status CudaDevice::wait_for_host(const Mailbox& mailbox, std::uint64_t number, CUstream stream) const {
   if (mailbox.told() >= number) return {};
   Status status = context_->check("cuStreamWaitValue64",
@@ -44,7 +44,7 @@ Status CudaDevice::hand_over(Handover what, CUstream stream) const {
                          driver().cuLaunchKernel(handover_, 1, 1, 1, shape.block[0], 1, 1, 0, stream, parameters, nullptr));
 }
 
-/// The pieces, if any, by a kernel of their own, which is done before the other begins.
+/// Enqueues the copy of `pieces`, if any, as a kernel of its own, and then the hand-over kernel.
 Status CudaDevice::deliver(const Delivery& delivery, const Origin& origin, PreparedPieces* pieces, Handover what) {
   if (pieces && pieces->launch.function) pieces->launch.values[pieces->packet] = address_of(delivery.slot.data);
   return streams_->enqueue(Stream::compute, origin, [&](CUstream stream, std::uint64_t command) {

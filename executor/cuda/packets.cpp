@@ -1,4 +1,4 @@
-// How CudaDevice copies values that travel as one: a kernel on the stream of the copies, which reads page-locked memory or writes it.
+// CudaDevice's coalesced transfers: a kernel on the copy stream reads or writes page-locked memory.
 #include <algorithm>
 
 #include "executor/cuda/cuda_device.h"

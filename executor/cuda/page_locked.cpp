@@ -9,14 +9,14 @@
 namespace cleave::runtime::cuda {
 namespace {
 
-/// Memory and what it needs to be given back, in this order.
+/// Page-locked memory and the context that frees it. The order of the members matters: the context is destroyed last.
 struct Locked {
   std::shared_ptr<Context> context;
   std::optional<HostMemory> memory;
 
   ~Locked() {
     if (!memory) return;
-    // Any thread may be the last to let go. Where this fails, so does the call that frees.
+    // Any thread may destroy the last reference. If this fails, the call that frees fails too.
     const Context::Visit visit(*context);
     memory.reset();
   }

@@ -1,4 +1,4 @@
-// Arrays in memory that the driver has locked. They outlive the devices that copy from them: each holds its GPU's context.
+// Arrays in page-locked memory. Each shares ownership of its GPU's context, so that it may outlive the devices that copy from it.
 #pragma once
 
 #include <memory>
@@ -8,7 +8,7 @@
 
 namespace cleave::runtime::cuda {
 
-/// Zeros in memory that the GPU of `context` reaches. An Error (machine) where there is no room.
+/// An array of zeros in page-locked memory that the GPU of `context` can read. An Error (machine) if there is not enough memory.
 Result<Array> page_locked(std::shared_ptr<Context> context, TensorType type);
 
 }  // namespace cleave::runtime::cuda

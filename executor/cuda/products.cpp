@@ -1,6 +1,6 @@
-// The matrix products of a CudaDevice: cuBLASLt's, chosen by trials before any run, or a kernel of our own; and operands that are rounded
-// to the type in which a product takes them. Those that only `upload` writes are rounded when they are uploaded, the others in front of
-// each product, into scratch memory.
+// CudaDevice's matrix products: by cuBLASLt, with algorithms chosen by trials before any run, or by cleave's own kernel. Operands are
+// rounded to the type in which a product takes them: operands that only `upload` writes at the upload, others before each product, into
+// scratch memory.
 #include <algorithm>
 
 #include "executor/cuda/cuda_device.h"
@@ -10,7 +10,7 @@
 namespace cleave::runtime::cuda {
 namespace {
 
-constexpr std::int64_t kMatmulWorkspace = 32 << 20;  ///< what cuBLASLt may want; 32 MiB is its advice on Hopper
+constexpr std::int64_t kMatmulWorkspace = 32 << 20;  ///< limit for cuBLASLt; its documentation recommends 32 MiB on Hopper
 
 bool same(const Range& a, const Range& b) {
   return a.offset == b.offset && a.bytes == b.bytes;
@@ -58,8 +58,8 @@ Status CudaDevice::open_trial() {
   return {};
 }
 
-/// Fills what products are timed on with numbers as real ones are, in every type that a product may have: sign and mantissa by chance,
-/// exponents a little below that of one. How much power a product draws, and with it how fast it is, hangs on the bits that it moves.
+/// Fills the trial's operands with realistic numbers in each type that a product may have: random sign and mantissa, and exponents a little
+/// below that of 1. The bits that a product moves determine its power draw, and thereby its speed.
 Status CudaDevice::fill_trial(std::int64_t bytes) {
   auto* words = reinterpret_cast<std::uint16_t*>(bounce_[0]);
   std::uint32_t random = 1;
@@ -78,7 +78,8 @@ Status CudaDevice::fill_trial(std::int64_t bytes) {
   });
 }
 
-/// On memory of its own; where there is none, where the product will lie: before the first run results may be written there.
+/// A trial on separate memory. If that cannot be allocated, the trial uses the product's own ranges of the arena, which may be overwritten
+/// before the first run.
 Result<MatmulTrial> CudaDevice::matmul_trial(const KernelRequest& request, const MatmulRequest& product) {
   if (Status status = open_trial(); !status) return status.error();
   Trial& with = *trial_;
@@ -118,7 +119,7 @@ Result<MatmulTrial> CudaDevice::matmul_trial(const KernelRequest& request, const
   return trial;
 }
 
-/// The launches that round what lies at `from`; where to is what their second value will say.
+/// The launches that round the elements at `from`. Their second value, the destination, is set later.
 Result<std::vector<CudaDevice::Launch>> CudaDevice::prepare_rounding(NodeId node, const Range& from, DType narrow) {
   const RoundingRequest rounding(node, from, narrow);
   const std::optional<KernelSource> source = options_.source(rounding.request, context_->architecture());
@@ -171,7 +172,7 @@ Result<std::size_t> CudaDevice::keep_rounded(NodeId node, const Range& from, DTy
   return rounded_.size() - 1;
 }
 
-/// Memory for all of them, and what is uploaded already.
+/// Allocates memory for all rounded copies, and rounds the ranges that are uploaded already.
 Status CudaDevice::allocate_rounded() {
   if (rounded_bytes_ > 0 && !rounded_memory_) {
     Result<DeviceMemory> memory = make_device_memory(*context_, rounded_bytes_);

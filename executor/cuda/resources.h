@@ -1,5 +1,5 @@
-// Resources: what the driver hands out, given back when its owner ends. All of them end before their Context, and on a thread that has
-// entered it.
+// Owning handles of the driver's resources (streams, events, modules, graphs, memory). They must be destroyed before their Context, and on
+// a thread that has entered it.
 #pragma once
 
 #include <utility>
@@ -8,7 +8,7 @@
 
 namespace cleave::runtime::cuda {
 
-/// A handle that the call `Release` of the driver gives back.
+/// An owning handle; the destructor releases it by the driver's call `Release`.
 template <class Handle, auto Release>
 class Owned {
  public:
@@ -27,7 +27,7 @@ class Owned {
   [[nodiscard]] Handle get() const { return handle_; }
   explicit operator bool() const { return context_ != nullptr; }
 
-  /// What `make(&handle)`, the driver's `call`, hands out.
+  /// Owns the handle that `make(&handle)`, the driver's `call`, creates.
   template <class Make>
   static Result<Owned> make(const Context& context, const char* call, Make&& make) {
     Handle handle{};
@@ -44,7 +44,7 @@ using StreamHandle = Owned<CUstream, &DriverApi::cuStreamDestroy>;
 using EventHandle = Owned<CUevent, &DriverApi::cuEventDestroy>;
 using ModuleHandle = Owned<CUmodule, &DriverApi::cuModuleUnload>;
 using GraphHandle = Owned<CUgraph, &DriverApi::cuGraphDestroy>;
-using GraphExecHandle = Owned<CUgraphExec, &DriverApi::cuGraphExecDestroy>;  ///< one that can be launched
+using GraphExecHandle = Owned<CUgraphExec, &DriverApi::cuGraphExecDestroy>;  ///< an instantiated graph, which can be launched
 using DeviceMemory = Owned<CUdeviceptr, &DriverApi::cuMemFree>;
 using HostMemory = Owned<void*, &DriverApi::cuMemFreeHost>;  ///< page-locked
 
@@ -52,7 +52,7 @@ inline Result<StreamHandle> make_stream(const Context& context) {
   return StreamHandle::make(context, "cuStreamCreate",
                             [&](CUstream* s) { return context.api().cuStreamCreate(s, CU_STREAM_NON_BLOCKING); });
 }
-/// Whoever asks the driver to wait for it sleeps meanwhile.
+/// An event without timing; a thread that synchronizes with it sleeps instead of spinning.
 inline Result<EventHandle> make_event(const Context& context) {
   return EventHandle::make(context, "cuEventCreate",
                            [&](CUevent* e) { return context.api().cuEventCreate(e, CU_EVENT_DISABLE_TIMING | CU_EVENT_BLOCKING_SYNC); });

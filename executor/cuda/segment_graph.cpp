@@ -28,7 +28,7 @@ Result<SegmentGraph> SegmentGraph::within(const Context& context, CUgraph body) 
 void SegmentGraph::begin_step(const std::vector<std::size_t>& after) {
   std::vector<CUgraphNode> before;
   for (const std::size_t step : after) before.insert(before.end(), last_[step].begin(), last_[step].end());
-  std::sort(before.begin(), before.end());  // steps without nodes hand on those before them, some of them twice
+  std::sort(before.begin(), before.end());  // steps without nodes pass on the nodes before them, so that some occur twice
   before.erase(std::unique(before.begin(), before.end()), before.end());
   last_.push_back(std::move(before));
 }
@@ -61,7 +61,7 @@ Status SegmentGraph::add_copy(CUdeviceptr to, CUdeviceptr from, std::int64_t byt
 }
 
 Status SegmentGraph::add_captured(const std::function<Status(CUstream)>& work) {
-  // Relaxed: a library may load its code at its first call.
+  // Relaxed mode, because a library may load its code at its first call.
   const DriverApi& api = context_->api();
   Status status = context_->check("cuStreamBeginCapture", api.cuStreamBeginCapture(stream_.get(), CU_STREAM_CAPTURE_MODE_RELAXED));
   if (!status) return status;

@@ -1,6 +1,6 @@
-// SegmentGraph: builds the CUDA graph of a straight piece of work: a node for each kernel and copy, a captured graph for what a library
-// launches, conditional nodes with graphs of their own, and edges by the memory that steps touch, so that independent steps may run at
-// once. Built once, before any run.
+// SegmentGraph: builds the CUDA graph of a segment: a node for each kernel and copy, a captured graph for each library call, conditional
+// nodes with graphs of their own, and edges between dependent steps only, so that independent steps may run concurrently. Built once,
+// before any run.
 #pragma once
 
 #include <functional>
@@ -13,40 +13,40 @@ namespace cleave::runtime::cuda {
 class SegmentGraph {
  public:
   static Result<SegmentGraph> make(const Context& context);
-  /// Fills the body of a conditional node, which stays the node's.
+  /// Builds the body of a conditional node; the node keeps owning the graph.
   static Result<SegmentGraph> within(const Context& context, CUgraph body);
 
-  /// The nodes from here on are one step's, one after the other, behind the last nodes of the steps `after`.
+  /// Begins a step: the nodes that are added next run one after the other, after the last nodes of the steps `after`.
   void begin_step(const std::vector<std::size_t>& after);
-  /// The driver copies the parameters. The node is the graph's.
+  /// The driver copies the parameters. The graph owns the node.
   Result<CUgraphNode> add_kernel(const CUDA_KERNEL_NODE_PARAMS& kernel);
   Status add_copy(CUdeviceptr to, CUdeviceptr from, std::int64_t bytes);
-  /// What `work` puts into a stream.
+  /// Captures what `work` enqueues into a stream, and adds it as a child graph.
   Status add_captured(const std::function<Status(CUstream)>& work);
 
-  /// A condition that kernels set, for one node of this graph.
+  /// A condition that kernels can set, for one conditional node of this graph.
   Result<CUgraphConditionalHandle> new_condition();
-  /// What runs while, or if, the condition is not zero: its body, to be filled.
+  /// Adds a node whose body runs while (or if) the condition is not zero, and gives the empty body.
   Result<CUgraph> add_conditional(CUgraphConditionalHandle condition, CUgraphConditionalNodeType type);
 
   [[nodiscard]] bool empty() const { return nodes_ == 0; }
   [[nodiscard]] std::size_t nodes() const { return nodes_; }
-  /// Ready to be launched, and on the device.
+  /// Instantiates the graph and uploads it to the device.
   Result<GraphExecHandle> instantiate();
-  /// For whoever wants to change nodes of what was instantiated; the end of this.
+  /// Hands over the graph, whose nodes a caller needs to change parameters of the instantiated graph. This object is empty afterwards.
   GraphHandle take_graph() { return std::move(graph_); }
 
  private:
   explicit SegmentGraph(const Context& context) : context_(&context) {}
-  /// What the step's next node stands behind.
+  /// The nodes that the step's next node depends on.
   [[nodiscard]] const std::vector<CUgraphNode>& before() const { return last_.back(); }
   Status added(Status status, CUgraphNode node);
 
   const Context* context_;
-  GraphHandle graph_;  ///< empty: somebody else's
+  GraphHandle graph_;  ///< empty: `to_` belongs to a conditional node
   CUgraph to_ = nullptr;
   StreamHandle stream_;                         ///< for captures
-  std::vector<std::vector<CUgraphNode>> last_;  ///< by step: what its next node, or the steps after it, stand behind
+  std::vector<std::vector<CUgraphNode>> last_;  ///< by step: the nodes that its next node, and later dependent steps, depend on
   std::size_t nodes_ = 0;
 };
 

@@ -1,4 +1,4 @@
-// The segments of a CudaDevice: which kernels may be part of one, and what graph they become.
+// CudaDevice's segments: which kernels may be part of one, and the CUDA graph of each.
 #include <algorithm>
 
 #include "executor/cuda/cuda_device.h"
@@ -6,7 +6,7 @@
 namespace cleave::runtime::cuda {
 namespace {
 
-/// Scratch memory is shared: whoever uses it writes here, beyond any arena.
+/// Stands for the shared scratch memory, beyond any arena: every step that uses scratch memory counts as writing it.
 constexpr Range kScratch{std::int64_t{1} << 62, 1};
 
 }  // namespace
@@ -70,8 +70,8 @@ CUDA_KERNEL_NODE_PARAMS CudaDevice::as_node(const Launch& launch, Parameters& pa
   return node;
 }
 
-/// A kernel that looks at its data is told the number of its command at each launch, so that a fault is known for where it happened: its
-/// node is set anew before each launch of the graph, which launches in flight do not notice.
+/// A kernel that checks its data gets the number of its command at each launch, so that a fault can be traced to its command. Its node's
+/// parameters are therefore set before each launch of the graph; launches in flight are not affected.
 Status CudaDevice::add_step(SegmentGraph& graph, const DeviceStep& step, std::uint64_t ticket, std::vector<NumberedNode>* numbered) const {
   if (!step.kernel.valid()) return graph.add_copy(at(step.to.offset), at(step.from.offset), step.to.bytes);
   const PreparedKernel& kernel = kernels_[step.kernel.index];

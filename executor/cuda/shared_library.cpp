@@ -18,7 +18,7 @@ namespace cleave::runtime::cuda {
 
 Result<SharedLibrary> SharedLibrary::open(const std::vector<std::string>& files, std::string_view purpose) {
   std::string reason;
-  bool there = false;  // the reason is of a file that is
+  bool there = false;  // true once the error names a file that exists
   for (const std::string& file : files) {
     SharedLibrary library;
     library.handle_ = call_foreign("the library", file, [&] { return dlopen(file.c_str(), RTLD_NOW | RTLD_LOCAL); });
@@ -58,7 +58,7 @@ Status SharedLibrary::complete() const {
 
 namespace {
 
-/// The functions of a library, which `find(library, api)` looks up; an Error where there is none, or an older one.
+/// Opens a library and fills its table by `find(library, api)`; an Error if the library is missing or too old.
 template <class Api, class Find>
 Result<Api> load_api(const std::vector<std::string>& files, std::string_view purpose, const Find& find) {
   auto library = SharedLibrary::open(files, purpose);
@@ -92,7 +92,7 @@ void find_routines(SharedLibrary& library, const std::string& letter, SolverRout
   find("gesvd", routines.gesvd);
 }
 
-// The text of the name after the headers' macros have given it its version.
+// Gives the name as text after the headers' macros have replaced it by its versioned name.
 #define CLEAVE_TEXT(name) #name
 #define CLEAVE_FIND(name) library.find(CLEAVE_TEXT(name), api.name);
 #define CLEAVE_FIND_IF_THERE(name) library.find_if_there(CLEAVE_TEXT(name), api.name);
@@ -110,8 +110,8 @@ Result<CompilerApi> CompilerApi::load() {
   return load_api<CompilerApi>(library_places({"libnvrtc.so.13", "libnvrtc.so.12"}), "NVRTC, CUDA's run-time compiler,",
                                [](SharedLibrary& library, CompilerApi& api) {
                                  CLEAVE_CUDA_COMPILER_CALLS(CLEAVE_FIND)
-                                 // NVRTC opens this by its name when it first compiles, and names no folder of its own to look in.
-                                 // (cuBLASLt and the others do name theirs; what they want of NVRTC, they are given ours by its name.)
+                                 // NVRTC opens this library by its bare name at the first compilation and has no run path of its own.
+                                 // (cuBLASLt and the others have one; if they open NVRTC by name, they get the one opened here.)
                                  int major = 0, minor = 0;
                                  if (!api.nvrtcVersion || api.nvrtcVersion(&major, &minor) != NVRTC_SUCCESS) return;
                                  library.open_beside("libnvrtc-builtins.so." + std::to_string(major) + "." + std::to_string(minor));

@@ -1,4 +1,5 @@
-// A library opened at run time for good: drivers do not bear to be closed. Fills a table of functions from it.
+// SharedLibrary: a library that is opened at run time, from which tables of functions are filled. It is never closed, because drivers do
+// not survive dlclose().
 #pragma once
 
 #include <string>
@@ -11,24 +12,24 @@ namespace cleave::runtime::cuda {
 
 class SharedLibrary {
  public:
-  /// The first of `files` that can be opened: paths, or names that the loader looks for. `purpose` says in the Error what is missing. Its
-  /// reason is that of the first path, as paths name files that are there, else that of the first name.
+  /// Opens the first of `files` (paths, or bare names for the loader) that can be opened. An Error names `purpose` as what is missing. Its
+  /// reason is that of the first path, because paths name files that exist, else that of the first name.
   static Result<SharedLibrary> open(const std::vector<std::string>& files, std::string_view purpose);
 
-  /// Sets `function` to the library's `symbol`; remembers the first that is missing.
+  /// Sets `function` to the library's `symbol`. The first missing symbol is remembered for `complete`.
   template <class F>
   void find(const char* symbol, F& function) {
     function = reinterpret_cast<F>(address(symbol));
   }
-  /// The same; null where it is missing.
+  /// Sets `function` to the library's `symbol`, or to null if it is missing.
   template <class F>
   void find_if_there(const char* symbol, F& function) {
     function = reinterpret_cast<F>(address_if_there(symbol));
   }
-  /// Opens a library of the same folder for good, so that whoever opens it by its name alone is given it, though the loader does not know
-  /// the folder. One that is not there is no mistake: the loader may know another place.
+  /// Opens a library of the same folder for good, so that a later dlopen() of its bare name finds it although the loader does not know the
+  /// folder. A missing file is no error, because the loader may find the library elsewhere.
   void open_beside(const std::string& file) const;
-  /// An Error if anything looked for was missing.
+  /// An Error if a symbol that `find` looked for is missing.
   [[nodiscard]] Status complete() const;
 
  private:

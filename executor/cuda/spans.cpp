@@ -5,7 +5,8 @@
 namespace cleave::runtime::cuda {
 namespace {
 
-/// The driver gives milliseconds as a float: of longer times it is no longer as exact as the events.
+/// Seconds after which a stream gets a new base event. The driver gives milliseconds as a float, which for longer times is less exact than
+/// the events.
 constexpr double kFarFromBase = 1;
 
 }  // namespace
@@ -116,8 +117,8 @@ Result<double> Spans::seconds_since(const Lane& lane, const EventHandle& event) 
   return static_cast<double>(milliseconds) / 1000;
 }
 
-/// What the stream did one after the other is one after the other here, though each number is rounded; and nothing ends after it was seen
-/// to have ended.
+/// Converts the span's events to host times. Despite rounding, spans of a stream stay in order, and none ends later than `now`, when it was
+/// known to have ended.
 Result<Measured> Spans::resolve(Lane& lane, Span& span, Clock::time_point now) {
   Measured measured{span.label, lane.last, lane.last, lane.last};
   const std::pair<EventHandle*, Clock::time_point*> times[] = {

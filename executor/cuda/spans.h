@@ -1,5 +1,5 @@
-// Spans: when labelled commands really began and ended on the GPU, by events that take the time, from a pool. Only while a timeline is
-// asked for: else not an event more. All by the thread that enqueues.
+// Spans: measures when labelled commands began and ended on the GPU, with timing events from a pool. Events are recorded only while a
+// timeline is wanted. Only the enqueuing thread calls it.
 #pragma once
 
 #include <array>
@@ -17,35 +17,36 @@ namespace cleave::runtime::cuda {
 class Spans {
  public:
   using Clock = RunState::Clock;
-  static constexpr int kFewest = 16;  ///< events that are enough: what is begun holds some of each stream
+  static constexpr int kFewest = 16;  ///< the smallest pool that works: open spans of each stream hold some events
 
   explicit Spans(const Context& context, std::function<Clock::time_point()> now = Clock::now) : context_(context), now_(std::move(now)) {}
 
-  /// Before a run, of an idle device: nothing is measured.
+  /// Turns measuring off, before a run. The device must be idle.
   void reset();
-  /// Makes what is missing of so many events.
+  /// Creates events until there are `events` of them.
   Status make(int events);
-  /// Puts the base, from which all times count, into `stream`.
+  /// Records the base event, the zero of all times, into `stream`.
   Status begin(CUstream stream);
-  /// Whether the base is done; then it happened now. It was a little before: by as long as it takes to ask again and to be told, some
-  /// microseconds, and longer where another thread had the core meanwhile. So all is late by that much against what the host did, and
-  /// nothing is early. After that the two clocks drift apart, as far as their crystals differ.
+  /// True once the base event is done. Its host time is then taken as now, which is late by the time of one query: some microseconds, or
+  /// longer if another thread had the core meanwhile. So all GPU times are late by that much against the host's, and none is early. Later
+  /// the two clocks drift apart as far as their crystals differ.
   Result<bool> based();
   [[nodiscard]] bool on() const { return on_; }
 
   void label(Stream stream, std::uint64_t label);
   [[nodiscard]] bool labelled(Stream stream) const { return on_ && lane(stream).label != 0; }
-  /// Whether the next command of a stream can be measured. Else: what must be done, by stream and number, before that can change.
+  /// True if the pool has the events for the next command.
   [[nodiscard]] bool has_room() const { return pool_.size() >= 3; }
+  /// If the pool is too empty: the command (stream and number) that must complete first, so that events come back.
   [[nodiscard]] std::optional<Event> in_the_way() const;
-  /// Around each command under a label: in front of it; behind what it waits for the host with; behind it, whose number is `sequence`.
+  /// Called around each labelled command: before it; after its own wait for the host; and after the command, which has number `sequence`.
   Status before(Stream stream, CUstream into);
   Status behind_wait(Stream stream, CUstream into);
   Status behind(Stream stream, CUstream into, std::uint64_t sequence);
 
-  /// Reads what is done: all of `stream` up to `completed`. `last`: also under the last label.
+  /// Reads the times of completed commands: those of `stream` up to number `completed`. `last`: also those under the current label.
   Status read(Stream stream, std::uint64_t completed, bool last);
-  /// What has been read and not taken.
+  /// Appends the spans that have been read and not yet taken.
   void take(Stream stream, std::vector<Measured>& to) {
     std::vector<Measured>& read = lane(stream).read;
     to.insert(to.end(), read.begin(), read.end());
@@ -54,17 +55,17 @@ class Spans {
 
  private:
   struct Span {
-    std::uint64_t label = 0, sequence = 0;  ///< of its last command
-    EventHandle begin, work, end;           ///< work: where something was waited for
+    std::uint64_t label = 0, sequence = 0;  ///< `sequence` is the number of its last command
+    EventHandle begin, work, end;           ///< `work`: after the first command's own wait for the host, if it had one
   };
   struct Lane {
     std::uint64_t label = 0;
-    Span open;                                                 ///< under the label
+    Span open;                                                 ///< the span under the current label
     std::deque<Span> ended;                                    ///< in order
-    std::deque<std::pair<std::uint64_t, EventHandle>> passed;  ///< behind which more came under the same label
-    EventHandle base;                                          ///< none: the one of all
-    double base_seconds = 0;                                   ///< from the base of all
-    Clock::time_point last;                                    ///< nothing that follows began before it
+    std::deque<std::pair<std::uint64_t, EventHandle>> passed;  ///< end events that were replaced because the span went on
+    EventHandle base;                                          ///< a later base for this stream; none: `base_`
+    double base_seconds = 0;                                   ///< seconds from `base_` to `base`
+    Clock::time_point last;                                    ///< lower limit for the begin of later spans
     std::vector<Measured> read;
   };
   Lane& lane(Stream stream) { return lanes_[static_cast<std::size_t>(stream)]; }

@@ -1,4 +1,5 @@
-// Staging: page-locked host memory in pieces, cut from few large blocks since each block costs a call of the driver and whole pages.
+// Staging: an allocator of page-locked host memory. It cuts pieces from few large blocks, because each block costs a driver call and whole
+// pages.
 #pragma once
 
 #include <vector>
@@ -11,7 +12,7 @@ class Staging {
  public:
   explicit Staging(const Context& context) : context_(context) {}
 
-  /// Lives as long as this. Aligned for any copy.
+  /// Allocates `bytes` bytes, aligned for any copy. They are freed with this object.
   Result<std::byte*> take(std::int64_t bytes) {
     bytes = (std::max<std::int64_t>(bytes, 1) + kAlignment - 1) / kAlignment * kAlignment;
     if (bytes > left_) {
@@ -20,7 +21,7 @@ class Staging {
       if (!block) return block.error();
       blocks_.push_back(*std::move(block));
       std::byte* begin = static_cast<std::byte*>(blocks_.back().get());
-      if (size - bytes < left_) return begin;  // what is left of the old block is worth more
+      if (size - bytes < left_) return begin;  // the old block has more left than the new one would
       next_ = begin;
       left_ = size;
     }

@@ -31,7 +31,7 @@ Status Stopwatch::once(const std::function<Status(CUstream)>& work) {
 }
 
 Result<double> Stopwatch::seconds(const std::function<Status(CUstream)>& work) {
-  // What was put into the stream must have ended before anybody frees what it works on, also where a call failed.
+  // The enqueued work must have ended before its memory is freed, also if a call failed.
   Status status = put(work);
   if (Status waited = wait(); status) status = waited;
   if (!status) return status.error();
@@ -45,7 +45,7 @@ Status Stopwatch::put(const std::function<Status(CUstream)>& work) {
   const auto record = [&](const EventHandle& event) {
     return context_->check("cuEventRecord", context_->api().cuEventRecord(event.get(), stream_.get()));
   };
-  Status status = work(stream_.get());  // the first is slow: code is loaded, caches are cold
+  Status status = work(stream_.get());  // warm-up: the first execution loads code and has cold caches
   if (status) status = record(begin_);
   for (int i = 0; status && i < kTurns; ++i) status = work(stream_.get());
   return status;
@@ -58,7 +58,7 @@ Status Stopwatch::wait() {
     const CUresult result = context_->api().cuEventQuery(end_.get());
     if (result != CUDA_ERROR_NOT_READY) return context_->check("cuEventQuery", result);
     if (std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() > patience_seconds_) {
-      context_->give_up();  // nothing that it works on may be freed
+      context_->give_up();  // the memory of the hanging work must not be freed
       return Error{"a trial of a kernel does not end; the GPU counts as lost", {}, ErrorKind::machine};
     }
     std::this_thread::yield();

@@ -1,4 +1,5 @@
-// Stopwatch: how long the device takes for something that is put into a stream. For choices made before any run: it creates, and it waits.
+// Stopwatch: measures how long enqueued work takes on the device. For choices that are made before any run, because it creates events and
+// blocks.
 #pragma once
 
 #include <functional>
@@ -9,12 +10,12 @@ namespace cleave::runtime::cuda {
 
 class Stopwatch {
  public:
-  /// `patience`: how long work may take before the device counts as lost.
+  /// After `patience_seconds` without an end of the work, the device counts as lost.
   static Result<Stopwatch> make(Context& context, double patience_seconds = 10);
 
-  /// Puts one `work` into the stream and waits for its end.
+  /// Enqueues `work` once and waits for its end.
   Status once(const std::function<Status(CUstream)>& work);
-  /// Seconds of one `work`, which is put into the stream several times over.
+  /// The seconds that one `work` takes, measured over several repetitions.
   Result<double> seconds(const std::function<Status(CUstream)>& work);
 
  private:

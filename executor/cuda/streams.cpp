@@ -9,8 +9,8 @@ namespace {
 
 using Clock = Lookout::Clock;
 
-constexpr std::uint64_t kStride = 64;           ///< commands on the compute stream between marks that nobody asked for
-constexpr std::size_t kMostDependences = 4096;  ///< remembered for each stream
+constexpr std::uint64_t kStride = 64;           ///< commands on the compute stream after which a mark is recorded in any case
+constexpr std::size_t kMostDependences = 4096;  ///< stored for each stream; older ones are dropped
 
 Error given_up() {
   return {"the run was given up", {}, ErrorKind::machine};
@@ -64,10 +64,10 @@ void CudaStreams::end() {
   run_ = nullptr;
 }
 
-/// Until all that was put into `line` is done. What was given up gets a last chance, then the device counts as lost.
+/// Waits until all commands of `line` are done. After an abort it waits `patience_seconds` longer, then the device counts as lost.
 void CudaStreams::finish(Lock& lock, Line& line) {
   std::optional<Clock::time_point> deadline;
-  bool last = false;  // a mark stands at the very end
+  bool last = false;  // true once the last command has a mark
   int failures = 0;
   for (Lookout lookout = this->lookout(); !context_.lost();) {
     const std::uint64_t then = sleeper_.now();
@@ -139,7 +139,7 @@ Status CudaStreams::measure() {
   return status ? status : failed(std::move(status));
 }
 
-/// In front of a command of `stream`. Where too much in flight is being measured, some of it has to be done first.
+/// Begins the measurement of the next command of `stream`. If the timing events are used up, waits until measured commands complete.
 Status CudaStreams::begin_span(Stream stream) {
   while (!spans_.has_room()) {
     const std::optional<Event> awaited = spans_.in_the_way();
@@ -168,7 +168,8 @@ Event CudaStreams::record(Stream stream, bool awaited) {
   Status status = enter();
   Lock lock(mutex_);
   Line& queue = line(stream);
-  // Whoever asks for an event of a copy will wait for it; of the compute stream, mostly nobody does, and who does may wait for more.
+  // Events of copies are always waited for, so they are recorded. Events of the compute stream mostly are not; without an own event, a wait
+  // uses a later mark.
   if (status && (stream != Stream::compute || (awaited && !pool_.empty()))) status = mark(lock, queue, queue.enqueued);
   if (!status && !broken_) broken_ = told(std::move(status)).error();
   return {stream, queue.enqueued};
@@ -188,7 +189,7 @@ Status CudaStreams::wait(Stream stream, Event event) {
   }
   if (Status status = mark(lock, awaited, event.sequence); !status) return told(std::move(status));
   const auto behind = std::find_if(awaited.marks.begin(), awaited.marks.end(), [&](const Mark& m) { return m.sequence >= event.sequence; });
-  if (behind == awaited.marks.end()) return {};  // it is done
+  if (behind == awaited.marks.end()) return {};  // completed already
   return told(context_.check("cuStreamWaitEvent",
                              context_.api().cuStreamWaitEvent(waiting.stream.get(), behind->event.get(), CU_EVENT_WAIT_DEFAULT)));
 }
@@ -213,7 +214,7 @@ bool CudaStreams::passed(Event event) {
   const Context::Visit visit(context_);
   const Lock lock(mutex_);
   Line& awaited = line(event.stream);
-  if (awaited.completed < event.sequence && (!visit.status() || !reap(awaited))) return false;  // whoever waits for it is told
+  if (awaited.completed < event.sequence && (!visit.status() || !reap(awaited))) return false;  // a waiter gets the error
   return awaited.completed >= event.sequence;
 }
 
@@ -243,7 +244,8 @@ Status CudaStreams::await(const std::function<bool()>& there, const std::functio
   return there() ? Status() : given_up();
 }
 
-/// Sees to it that an end of the device shows, though nobody waits for an event.
+/// Records a mark if the compute stream has none, and queries all marks, so that a lost device is noticed although no thread waits for an
+/// event.
 Status CudaStreams::look_after() {
   const Context::Visit visit(context_);
   if (!visit.status()) return visit.status();
@@ -351,7 +353,7 @@ void CudaStreams::look_for_faults() {
 }
 
 Status CudaStreams::told(Status status) {
-  if (!status && broken_) status = *broken_;  // what came first
+  if (!status && broken_) status = *broken_;  // the first failure
   const Line& compute = line(Stream::compute);
   if (status || !context_.lost() || told_ || !run_ || compute.completed == compute.enqueued) return status;
   told_ = true;

@@ -1,9 +1,9 @@
-// CudaStreams: the three streams of a device, and events for their sequence numbers. An event is recorded where somebody may wait for it,
-// from a pool that never grows; every wait (waiting.h) can be given up. No call here waits for the whole device. Where a timeline is asked
-// for, other events take the time (spans.h).
+// CudaStreams: the three streams of a device, and events for their sequence numbers. Events come from a pool that never grows, and are
+// recorded only at commands that may be waited for. Every wait (waiting.h) can be given up, and no call waits for the whole device. For a
+// timeline, separate events take the times (spans.h).
 //
-// Errors come by two ways. One of the driver's calls fails: that loses the device or not. Or a kernel finds its data wrong and says so in
-// page-locked words (kernel_source.h): then its stream, and all that waits for it from there on, is poisoned.
+// There are two sources of errors. A driver call may fail, which may lose the device. Or a kernel finds invalid data and says so in
+// page-locked words (kernel_source.h): then its stream, and everything that waits for that command or a later one, is poisoned.
 #pragma once
 
 #include <array>
@@ -23,34 +23,34 @@ namespace cleave::runtime::cuda {
 class CudaStreams {
  public:
   struct Options {
-    int events = 256;              ///< in the pool; at least 4
-    double patience_seconds = 10;  ///< how long work in flight may take to end once a run was given up
-    int cores = 0;                 ///< that this process may use; 0: as the system says
-    int timing_events = 2048;      ///< in another pool, made for the first timeline; at least Spans::kFewest
+    int events = 256;              ///< number of events in the pool; at least 4
+    double patience_seconds = 10;  ///< how long work in flight may take to end after a run was given up
+    int cores = 0;                 ///< number of cores that this process may use; 0: ask the system
+    int timing_events = 2048;  ///< number of events in the pool of the timeline, which is made for the first one; at least Spans::kFewest
   };
-  static constexpr std::uint64_t kLongest = 512;  ///< commands of one stream in flight before enqueueing waits
+  static constexpr std::uint64_t kLongest = 512;  ///< most commands of one stream in flight; with more, enqueueing waits
 
-  /// What a kernel found wrong, by the number of its command on the compute stream.
+  /// Invalid data that a kernel found, with the number of its command on the compute stream.
   struct DataFault {
     std::uint64_t sequence = 0;
     Error error;
     NodeId node;
-    std::optional<std::int64_t> order;  ///< where the command is many operations: of the node's
+    std::optional<std::int64_t> order;  ///< if the command holds many operations: the position of the node's operation
   };
 
   ~CudaStreams();
   static Result<std::unique_ptr<CudaStreams>> open(Context& context, const Options& options);
-  /// `find` gives the first fault there is, if any.
+  /// `find` gives the first fault, if there is one.
   void watch_faults(std::function<std::optional<DataFault>()> find) { find_fault_ = std::move(find); }
 
   void begin(RunState& run);
-  /// Returns when nothing is in flight any more, or the device is lost.
+  /// Waits until nothing is in flight any more or the device is lost.
   void end();
-  /// Puts a command into `stream`: `call(CUstream, number)` does it; the number is the command's own in the stream. One thread at a time.
-  /// `operations`: how many it is, the first of them at `origin`.
+  /// Enqueues a command into `stream` by `call(CUstream, number)`, where `number` is the command's number in the stream. One thread at a
+  /// time. The command stands for `operations` operations, the first of them at `origin`.
   template <class Call>
   Status enqueue(Stream stream, const Origin& origin, Call&& call, std::uint64_t operations = 1) {
-    // What it is done for is known before it is done: the waiting thread may find a fault of it before this one comes back.
+    // The origin is stored before the call, because the waiting thread may find a fault of this command before the call returns.
     if (Status status = announce(stream, origin, operations); !status) return status;
     Line& queue = line(stream);
     const bool measured = spans_.labelled(stream);
@@ -66,35 +66,36 @@ class CudaStreams {
   /// From any thread.
   Status synchronize(Event event);
   [[nodiscard]] bool passed(Event event);
-  /// Until `there()`, by looking: the driver wakes nobody for a word in memory. Gives up with the run, or once the run `stops`.
+  /// Polls until `there()` is true, because the driver cannot wake a thread for a word in memory. Gives up if the run is aborted or
+  /// `stops()`.
   Status await(const std::function<bool()>& there, const std::function<bool()>& stops);
-  /// An Error if a command of the compute stream up to `sequence`, which is done, found its data wrong.
+  /// An Error if a command of the compute stream up to `sequence`, which must have completed, found invalid data.
   Status sound(std::uint64_t sequence);
   void abort();
 
-  // --- times (spans.h): by the thread that enqueues; the first before there is one ----------------------------------------------------
+  // --- times (spans.h), called by the enqueuing thread; prepare_to_measure comes before that thread exists -----------------------------
   Status prepare_to_measure() { return spans_.make(options_.timing_events); }
   Status measure();
   void label(Stream stream, std::uint64_t label) { spans_.label(stream, label); }
-  /// Behind a command's own wait for the host, which is no part of what it does.
+  /// Called after a command's own wait for the host, so that the wait is not counted as work.
   Status behind_wait(Stream stream) { return spans_.labelled(stream) ? spans_.behind_wait(stream, line(stream).stream.get()) : Status(); }
   Status measured(Stream stream, bool last, std::vector<Measured>& to);
 
  private:
-  /// An event of the driver that stands behind a stream's command.
+  /// A driver event that was recorded after command `sequence` of a stream.
   struct Mark {
     std::uint64_t sequence = 0;
     EventHandle event;
   };
-  /// From command `sequence` on, a stream stands behind the compute stream's `compute`.
+  /// From command `sequence` on, a stream's commands run after command `compute` of the compute stream.
   struct Dependence {
     std::uint64_t sequence = 0, compute = 0;
   };
   struct Line {
     StreamHandle stream;
     std::uint64_t enqueued = 0, completed = 0;
-    std::deque<Mark> marks;  ///< not known to be complete, in order
-    EventHandle resting;     ///< complete, and the sleeper has not let go of it yet
+    std::deque<Mark> marks;  ///< in order; not known to be complete
+    EventHandle resting;     ///< complete, but still used by the sleeper
     std::deque<Dependence> dependences;
   };
   using Lock = std::unique_lock<std::mutex>;
@@ -102,29 +103,29 @@ class CudaStreams {
   CudaStreams(Context& context, const Options& options);
   Line& line(Stream stream) { return lines_[static_cast<std::size_t>(stream)]; }
 
-  /// Makes the calling thread, which enqueues, one that the driver knows.
+  /// Makes the context current on the calling (enqueuing) thread, if it is not yet.
   Status enter();
-  /// Makes room for one more command, and remembers what the next one is for.
+  /// Makes room for one more command, and stores its origin.
   Status announce(Stream stream, const Origin& origin, std::uint64_t operations);
   void count(Stream stream);
   Status failed(Status status);
   Status begin_span(Stream stream);
   Status record_now(Line& line);
-  /// Makes sure that some mark stands at `sequence` or behind it.
+  /// Makes sure that a mark exists at command `sequence` or a later one.
   Status mark(Lock& lock, Line& line, std::uint64_t sequence);
-  /// Takes note of what is done by now.
+  /// Queries the marks and updates `line.completed`.
   Status reap(Line& line);
   Status reap_all();
-  /// Until `done()`; an Error if the run is given up or a call fails.
+  /// Waits until `done()`; an Error if the run is given up or a call fails.
   Status wait_until(Lock& lock, const std::function<bool()>& done);
-  /// Looks on or sleeps, without the lock, until it is worth it to look again at what is done. `then`: the sleeper's time at the last look.
+  /// Spins or sleeps, without the lock, until another query is worthwhile. `then` is the value of Sleeper::now() at the last query.
   void pause(Lock& lock, Lookout& lookout, std::uint64_t then, std::optional<Lookout::Clock::time_point> deadline = std::nullopt);
   [[nodiscard]] Lookout lookout() const { return {cores_, 1 + waiting_}; }
   Status look_after();
   void look_for_faults();
-  /// `status`, told to the run where it means that the device is lost.
+  /// Returns `status`, after telling the run if the device is lost.
   Status told(Status status);
-  /// The last command of the compute stream that `event` stands behind.
+  /// The last command of the compute stream that `event` depends on.
   [[nodiscard]] std::uint64_t depends_on(Event event) const;
   void finish(Lock& lock, Line& line);
 
@@ -136,17 +137,17 @@ class CudaStreams {
   std::array<Line, kStreamCount> lines_;
   std::vector<EventHandle> pool_;
   Spans spans_;
-  /// Of the compute stream's commands in flight, by number modulo kLongest.
+  /// Origins, and numbers of operations, of the compute stream's commands in flight; index: command number modulo kLongest.
   std::vector<Origin> origins_;
   std::vector<std::uint64_t> operations_;
   std::optional<DataFault> fault_;
-  std::optional<Error> broken_;  ///< a failure that could not be returned where it happened
+  std::optional<Error> broken_;  ///< a failure in a function that could not return it
   RunState* run_ = nullptr;
   bool told_ = false;
   std::thread::id entered_;  ///< the thread that enqueues, once it has entered the context
   std::atomic<bool> aborted_ = false;
-  int waiting_ = 0;  ///< threads that do, but for those asleep
-  Sleeper sleeper_;  ///< last: it ends before the events
+  int waiting_ = 0;  ///< number of threads that wait without sleeping
+  Sleeper sleeper_;  ///< last, so that it is destroyed before the events
 };
 
 }  // namespace cleave::runtime::cuda

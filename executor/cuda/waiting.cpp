@@ -94,7 +94,7 @@ void Sleeper::work(State& state, std::size_t slot) {
     state.changed.wait(lock, [&] { return state.over || here.event; });
     if (state.over) return;
     lock.unlock();
-    // What fails here fails for those who sleep too, as soon as they look for themselves.
+    // Errors are ignored here: the waiting threads get the same error from their own query.
     if (!entered) entered = here.api.cuCtxSetCurrent(here.context) == CUDA_SUCCESS;
     if (entered) here.api.cuEventSynchronize(here.event);
     lock.lock();

@@ -1,5 +1,5 @@
-// How a thread waits for the device: it looks again and again while a core is free for that and the wait is short, then it sleeps until
-// an event of the driver is done. No sleep has a length of its own.
+// How a thread waits for the device: it spins while a core is free and the wait is short, then it sleeps until a driver event is done. A
+// sleep has no fixed length (except the naps of Patience, which waits for words in memory).
 #pragma once
 
 #include <algorithm>
@@ -17,25 +17,25 @@
 
 namespace cleave::runtime::cuda {
 
-/// How long one wait looks on before it sleeps.
+/// Decides how long one wait spins before it sleeps.
 class Lookout {
  public:
   using Clock = std::chrono::steady_clock;
   static constexpr std::chrono::microseconds kLongest{1000};
   static constexpr std::int64_t kMostTaken = 2;
 
-  /// What the waiting thread sees of its core.
+  /// The time, and the state of the waiting thread's core.
   struct Sight {
     Clock::time_point now;
-    std::int64_t taken = 0;  ///< how often another thread has had the core instead
+    std::int64_t taken = 0;  ///< how often another thread took the core (involuntary context switches)
   };
   static Sight look();
 
-  /// `cores` are allowed, `others` are the threads beside this one that may run.
+  /// `cores`: how many this process may use; `others`: how many threads beside this one may run.
   Lookout(int cores, int others, std::function<Sight()> sight = look)
       : free_(cores > others), sight_(std::move(sight)), start_(free_ ? sight_() : Sight{}) {}
 
-  /// Whether to look again at once; once it says no it says no for good.
+  /// True if the thread should query again at once. After the first false it stays false.
   bool goes_on() {
     if (!free_) return false;
     const Sight now = sight_();
@@ -49,29 +49,30 @@ class Lookout {
   Sight start_;
 };
 
-/// How a thread waits on that nobody wakes: its naps are a part of what it has waited, so that a wait is longer by no more than that.
+/// Paces a thread that polls memory, where no event can wake it. A nap is a fraction of the time waited so far, so that the wait is longer
+/// than necessary by at most that fraction.
 class Patience {
  public:
   using Clock = std::chrono::steady_clock;
   static constexpr std::chrono::microseconds kAwake{100}, kShortest{50}, kLongest{1000};
   static constexpr int kPart = 50;
-  static constexpr int kGlances = 32;  ///< at memory before the clock is asked, which takes longer than all of them
+  static constexpr int kGlances = 32;  ///< reads of memory before the clock is read, which takes longer than all of them
 
-  /// How long to sleep after so long a wait; zero: not at all, let others have the core.
+  /// The length of the nap after a wait of `waited`; zero: do not sleep, only yield the core.
   static Clock::duration length(Clock::duration waited) {
     if (waited < kAwake) return {};
     return std::clamp<Clock::duration>(waited / kPart, kShortest, kLongest);
   }
   void nap() const;
-  /// Between two looks at memory: the core is the other one's of its pair meanwhile.
+  /// A pause instruction between two reads of memory, which leaves the core to its other hardware thread.
   static void relax();
 
  private:
   Clock::time_point start_ = Clock::now();
 };
 
-/// Sleeps until one of several events is done, or somebody calls. The driver's own wait cannot be called off, so it is left to threads
-/// that do nothing else, one for each slot; of a device that never comes back they are let go.
+/// Sleeps until one of several events is done, or `call` is called. The driver's own wait cannot be cancelled, so separate threads do it,
+/// one for each slot. If the device never answers, these threads are detached.
 class Sleeper {
  public:
   static constexpr std::size_t kSlots = 3;
@@ -81,24 +82,24 @@ class Sleeper {
   Sleeper& operator=(const Sleeper&) = delete;
   ~Sleeper() { end(true); }
 
-  /// Changes with all that ends a sleep: to be asked for before looking whether there is anything to sleep for.
+  /// A counter that changes with each occurrence that ends a sleep. Read it before checking whether a sleep is needed.
   [[nodiscard]] std::uint64_t now() const;
-  /// Watches `event` in `slot`, unless another is watched there; false: the system gives no thread.
+  /// Watches `event` in `slot`, unless another event is watched there; false: no thread could be created.
   bool watch(const DriverApi& api, CUcontext context, std::size_t slot, CUevent event);
-  /// Whether the driver is still asked about `event`: it must not be recorded anew.
+  /// True while a thread still waits for `event`, which then must not be recorded again.
   [[nodiscard]] bool watches(std::size_t slot, CUevent event) const;
-  /// Until something has happened since `then`, or it is `deadline`.
+  /// Sleeps until `now()` is no longer `then`, or until `deadline`.
   void sleep(std::uint64_t then, std::optional<Lookout::Clock::time_point> deadline = std::nullopt) const;
   /// Ends every sleep. From any thread.
   void call();
-  /// Waits for the driver's answers, or does not.
+  /// Ends the threads. `wait`: joins them, which waits for the driver; otherwise detaches them.
   void end(bool wait);
 
  private:
   struct Slot {
     DriverApi api;
     CUcontext context = nullptr;
-    CUevent event = nullptr;  ///< null: none is watched
+    CUevent event = nullptr;  ///< null: no event is watched
     Thread thread;
     bool started = false;
   };

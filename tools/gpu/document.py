@@ -64,10 +64,10 @@ def share_of_limits(calibrated, link, memory):
         family["share_of_limit"] = family["bytes_per_second"] / best
 
 
-#: Of the peers, as tools/bench/device_bench_torch.py has them.
+#: The peers' modes; must match tools/bench/device_bench_torch.py.
 MODES = ("eager", "compile", "reduce_overhead", "graph", "segments", "jax")
 
-#: Of these, the peers of a loop that the device decides: JAX, which leaves it to the device, too, and the fastest with CUDA graphs.
+#: The modes to compare with a loop that the device decides: JAX, which also leaves it to the device, and the fastest with CUDA graphs.
 LOOP_PEERS = {"jax": ("jax",), "best_graph": ("reduce_overhead", "graph", "segments")}
 
 

@@ -4,7 +4,7 @@ import signal
 import subprocess
 import time
 
-TICK = 0.1  # s between two looks
+TICK = 0.1  # s between two polls
 MERCY = 2   # s from SIGTERM to SIGKILL
 
 

@@ -10,7 +10,7 @@ import time
 from process import end
 
 SILENCE = float(os.environ.get("CLEAVE_GPU_CHECK_SILENCE", 60))  # s that one test may take
-# What the device says when only a new process can use it again (executor/cuda/context.cpp).
+# The device's messages if only a new process can use the GPU again (executor/cuda/context.cpp).
 LOST = re.compile(r"the GPU is lost|was lost earlier in this process")
 LINE = re.compile(r"^\[ *(RUN|OK|FAILED|SKIPPED) *\] ([^ ,\n]+)")
 
@@ -88,7 +88,7 @@ class Suite:
                 self._one_process(tests)
                 before = len(tests)
                 tests = [name for name in tests if name not in self._done]
-                if len(tests) == before:  # it did not even begin
+                if len(tests) == before:  # the process ended before its first test
                     self._note(tests[0], "FAILED", "the program ended before its first test")
 
     def _note(self, name, state, message=""):

@@ -1,5 +1,5 @@
-// attention, as FlashAttention does it (Dao et al., 2022): a block of threads has some queries, of all heads that share keys, and goes
-// through the keys tile by tile, by way of shared memory. Scores stay on the chip; what was summed is rescaled when a larger one comes.
+// attention by the FlashAttention algorithm (Dao et al., 2022): a block of threads holds some queries of all heads that share keys, and
+// goes through the keys tile by tile in shared memory. Scores stay on the chip; the sums so far are rescaled when a larger score appears.
 #include <algorithm>
 
 #include "executor/cuda/kernels/kernel_text.h"
@@ -9,8 +9,8 @@
 namespace cleave::runtime::cuda {
 namespace {
 
-constexpr std::int64_t kRows = 16, kPlaces = 16;  ///< queries of a block, and threads of each
-constexpr std::int64_t kMostColumns = 128;        ///< of the values, in one block: 32 KiB of a tile of f64
+constexpr std::int64_t kRows = 16, kPlaces = 16;  ///< queries of a block, and threads for each query
+constexpr std::int64_t kMostColumns = 128;        ///< columns of the values in one block: a tile of 32 KiB in f64
 
 constexpr std::int64_t ceil_div(std::int64_t x, std::int64_t y) {
   return (x + y - 1) / y;
@@ -46,7 +46,7 @@ class AttentionWriter {
 
  private:
   [[nodiscard]] std::string element() const { return name_of(request_.input_types[0].dtype); }
-  /// Results of one thread.
+  /// The number of results that one thread holds.
   [[nodiscard]] std::string held() const { return std::to_string(ceil_div(columns_, kPlaces)); }
 
   void declare(std::int64_t blocks) {
@@ -94,7 +94,7 @@ class AttentionWriter {
             << "; ++k) held[k] = 0;\n";
   }
 
-  /// Two scores a thread: of its query, and keys `place` and `place + 16` of the tile.
+  /// A thread computes two scores: of its query with keys `place` and `place + 16` of the tile.
   void score() {
     kernel_ << R"(    Number near = 0, far = 0;
     for (Index inner = 0; inner < depth; inner += 32) {
@@ -161,7 +161,7 @@ class AttentionWriter {
   const KernelRequest& request_;
   const ops::AttentionShape shape_;
   const std::int64_t rows_;     ///< queries of all heads that share keys
-  const std::int64_t columns_;  ///< of the values, in one block
+  const std::int64_t columns_;  ///< columns of the values in one block
   KernelText kernel_;
 };
 

@@ -1,11 +1,11 @@
-// Steps of recurrent networks: a thread an element of the state, whose gates it reads side by side with its neighbours.
+// Cells of recurrent networks: one thread for each element of the state. Neighboring threads read neighboring elements of each gate.
 #include "executor/cuda/kernels/kernel_text.h"
 #include "executor/cuda/kernels/kernels.h"
 
 namespace cleave::runtime::cuda {
 namespace {
 
-/// A loop over the state with `gate`k and `again`k, of the inputs and of the recurrent part, and `old`.
+/// A loop over the elements of the state. `step` may use `gate`k (input part of gate k), `again`k (its recurrent part) and `old`.
 KernelSource build(const KernelRequest& request, const Architecture& architecture, int gates, const std::string& step) {
   const TensorType& state = request.input_types[2];
   if (state.elements() == 0) return {};

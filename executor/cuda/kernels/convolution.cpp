@@ -1,6 +1,6 @@
-// Convolutions that cuDNN does not do (library/convolution.h), as implicit matrix products: a block computes one tile of results after the
-// other, outputs of a group by places, from tiles of the weights and of what windows see, which are gathered into shared memory as they are
-// needed.
+// Convolutions that cuDNN does not compute (library/convolution.h), as implicit matrix products (implicit GEMM): a block computes tiles of
+// results (a group's output channels by positions) one after the other, from tiles of the weights and of the windows' elements, which are
+// gathered into shared memory on demand.
 #include <algorithm>
 
 #include "executor/cuda/kernels/kernel_text.h"
@@ -10,7 +10,7 @@
 namespace cleave::runtime::cuda {
 namespace {
 
-constexpr std::int64_t kTile = 64;  ///< as in the text, where each of 256 threads has 4 x 4 results
+constexpr std::int64_t kTile = 64;  ///< must match the text, in which each of 256 threads has 4 x 4 results
 constexpr std::int64_t kThreads = 256, kBlocksOnAMultiprocessor = 4;
 
 std::int64_t tiles_of(std::int64_t count) {
@@ -64,7 +64,7 @@ class ConvolutionWriter {
  private:
   [[nodiscard]] std::string number(std::int64_t value) { return kernel_.index(value); }
 
-  /// Where the window of column `j` begins.
+  /// Computes the offset at which the window of column `j` begins.
   void locate() {
     const ops::Window& window = conv_.window;
     kernel_ << "    const Index image = " << kernel_.quotient("j", window.outs()) << ", p = j - image * " << number(window.outs())

@@ -1,4 +1,4 @@
-// zeros, ones, full, eye and arange: tensors from attributes alone.
+// zeros, ones, full, eye and arange: tensors that are made from attributes alone.
 #include <algorithm>
 #include <bit>
 
@@ -8,7 +8,7 @@
 namespace cleave::runtime::cuda {
 namespace {
 
-/// `value` everywhere, in the widest pieces; what is left over one by one.
+/// Fills the result with `value`, in the widest pieces; the remaining elements one by one.
 KernelSource fill(const KernelRequest& request, const Architecture& architecture, const AttributeValue& value) {
   const TensorType& result = request.result_types[0];
   const std::int64_t count = result.elements(), size = size_of(result.dtype), each = kWidestPiece / size;

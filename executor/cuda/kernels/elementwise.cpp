@@ -1,6 +1,6 @@
-// Element-wise kernels: the scalar expressions of graph/ops/scalars.h as text, one or several in a row, over any broadcast. Neighbouring
-// elements are read and written up to 16 bytes at once where all operands that move allow it, and of large tensors a thread has several
-// such reads in flight before it writes.
+// Element-wise kernels: one or several scalar expressions of graph/ops/scalars.h as text, over any broadcast. Neighboring elements are read
+// and written in accesses of up to 16 bytes, if all operands with a non-zero stride allow it. For large tensors a thread has several such
+// reads in flight before it writes.
 #include <algorithm>
 
 #include "executor/cuda/kernels/expression.h"
@@ -9,10 +9,10 @@
 namespace cleave::runtime::cuda {
 namespace {
 
-constexpr std::int64_t kMostReads = 4;   ///< in flight in a thread, of 16 bytes: they stay in registers until they are computed on
-constexpr std::int64_t kMostWork = 128;  ///< of what is unrolled, in simple operations: as long as the loop is short, it stays near by
+constexpr std::int64_t kMostReads = 4;   ///< reads of 16 bytes in flight in a thread: they stay in registers until they are used
+constexpr std::int64_t kMostWork = 128;  ///< simple operations in an unrolled loop: a short loop stays in the instruction cache
 
-/// The operands' strides over the result: the inputs', then the results' own.
+/// The operands' strides over the result's shape: the inputs, then the results.
 Walk walk_of(const KernelRequest& request) {
   const Shape& shape = request.result_types[0].shape;
   std::vector<ops::Strides> strides;
@@ -53,7 +53,7 @@ class ElementwiseWriter {
     }
     write_body(lanes);
     kernel_.end_loop();
-    if (has_rest) {  // fewer than `lanes` elements, one a thread
+    if (has_rest) {  // the rest of fewer than `lanes` elements, one for each thread
       kernel_ << "  if (const Index i = " << kernel_.index(count / lanes * lanes) << " + (Index)threadIdx.x; blockIdx.x == 0 && i < "
               << kernel_.index(count) << ") {\n";
       write_body(1);
@@ -80,11 +80,11 @@ class ElementwiseWriter {
     return static_cast<int>(groups);
   }
 
-  /// What is read of operand `k` at once.
+  /// The device type of one access of `lanes` elements.
   [[nodiscard]] std::string pack_type(DType dtype, int lanes) const {
     return lanes == 1 ? name_of(dtype) : "Pack<" + name_of(dtype) + ", " + std::to_string(lanes) + ">";
   }
-  /// The elements at `i`, at `i + apart`, …, and behind them: all are read, then all are computed and written.
+  /// Writes the code for packs at `i`, `i + apart`, …: reads all of them, then computes and writes all.
   void write_group(int lanes, int groups) {
     const std::string all = std::to_string(groups), loop = "#pragma unroll\n    for (int g = 0; g < " + all + "; ++g) {\n";
     std::string kept, elements;
@@ -111,7 +111,7 @@ class ElementwiseWriter {
     kernel_ << "    }\n";
   }
 
-  /// The elements at `i` and behind it.
+  /// Writes the code for the pack of `lanes` elements from `i` on.
   void write_body(int lanes) {
     kernel_.locate(walk_, "i");
     const Reads reads = reads_of(request_, walk_, places_, lanes, "    ");
@@ -121,7 +121,7 @@ class ElementwiseWriter {
     for (std::size_t r = 0; r < request_.result_types.size(); ++r)
       kernel_ << "    y" << std::to_string(r) << "[i] = " << result(r) << ";\n";
   }
-  /// `elements`: statements that name the lane's. Writes them to `at`.
+  /// Writes the code that computes all lanes and stores them at `at`. `elements`: statements that define the elements of lane `l`.
   void write_lanes(int lanes, const std::string& elements, const std::string& indent, const std::string& at) {
     const std::string number = std::to_string(lanes);
     for (std::size_t r = 0; r < request_.result_types.size(); ++r)
@@ -145,7 +145,7 @@ class ElementwiseWriter {
   const Walk walk_;
   const Expression expression_;
   KernelText kernel_;
-  std::vector<DType> types_;  ///< of the walk's operands; the widest for the results
+  std::vector<DType> types_;  ///< types of the walk's operands; for all results the widest result type
   std::vector<std::string> places_;
 };
 

@@ -1,4 +1,4 @@
-// slice, take and one_hot: elements by position. A position that does not exist is told by the words of `fault`; nothing is read or
+// slice, take and one_hot: elements by position. A position out of range is reported through the words of `fault`; nothing is read or
 // written for it. A slice is a view (moved.h).
 #include <algorithm>
 
@@ -10,14 +10,14 @@
 namespace cleave::runtime::cuda {
 namespace {
 
-/// The position `k` that an index names, negative ones from the end, with what is to be done if there is none.
+/// Statements that declare the position `k` of an index (negative: counted from the end), and report a fault if it is out of range.
 std::string check_position(KernelText& kernel, std::int64_t extent, DType index) {
   const std::string all = kernel.constant(extent);
   return "    const i64 index = " + index_element("positions[q]", index) + ", k = index < 0 ? index + " + all +
          " : index;\n    if (k < 0 || k >= " + all + ") {\n      tell_fault(fault, ticket, index);\n      continue;\n    }\n";
 }
 
-/// The result is [before, positions, behind]; each of its runs `behind` is one of x, which is [before, extent, behind].
+/// The result has the axes [before, positions, behind]; each run of `behind` elements is one of x, which has [before, extent, behind].
 KernelSource build_take(const KernelRequest& request, const Architecture& architecture) {
   const TensorType &x = request.input_types[0], &positions = request.input_types[1], &result = request.result_types[0];
   if (positions.elements() == 0) return {};
@@ -30,7 +30,7 @@ KernelSource build_take(const KernelRequest& request, const Architecture& archit
   bytes.input_types[1].dtype = positions.dtype;
   KernelText kernel("take", needs_wide_indices(request, architecture));
   kernel << "  typedef " << piece_type(piece) << " Piece;\n  const " << name_of(positions.dtype) << "* const positions = x1;\n";
-  if (result.elements() == 0) {  // there is nothing to take, but a wrong position is wrong all the same
+  if (result.elements() == 0) {  // nothing is taken, but an invalid position is still an error
     kernel.begin_loop(positions.elements(), architecture);
     kernel << "    const Index q = i;\n" << check_position(kernel, extent, positions.dtype);
   } else {

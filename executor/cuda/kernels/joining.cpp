@@ -1,4 +1,4 @@
-// concat, stack, pad, repeat and tile: larger tensors from copies of their operands, a piece of the result a thread.
+// concat, stack, pad, repeat and tile: larger tensors from copies of their operands, with one thread for each piece of the result.
 #include <algorithm>
 
 #include "executor/cuda/kernels/moved.h"
@@ -12,14 +12,14 @@ std::string number(std::size_t n) {
   return std::to_string(n);
 }
 
-// --- concat, stack: the result is row after row of one run of each operand ---------------------------------------------------------------
+// --- concat, stack: each row of the result consists of one run of each operand -----------------------------------------------------------
 
 struct Run {
   std::size_t operand = 0;
-  std::int64_t length = 0, end = 0;  ///< in pieces; `end` of this run in the row
+  std::int64_t length = 0, end = 0;  ///< in pieces; `end` is the end of this run in the row
 };
 
-/// Statements that write the piece `p` of row `row`: halves the runs until one is left.
+/// Statements that write the piece `p` of row `row`; they find its run by binary search.
 void write_choice(KernelText& kernel, std::span<const Run> runs) {
   if (runs.size() == 1) {
     const Run& run = runs[0];
@@ -36,7 +36,7 @@ void write_choice(KernelText& kernel, std::span<const Run> runs) {
   kernel << "}\n";
 }
 
-/// `lengths`: of each operand's run, in elements.
+/// `lengths`: the length of each operand's run in elements.
 KernelSource join(const KernelRequest& request, const Architecture& architecture, const std::vector<std::int64_t>& lengths) {
   const TensorType& result = request.result_types[0];
   if (result.elements() == 0) return {};
@@ -86,7 +86,7 @@ struct PaddedAxis {
   [[nodiscard]] bool padded() const { return extent != total; }
 };
 
-/// The result's axes, outermost first. One without new elements is merged into the one before it.
+/// The result's axes, outermost first. An axis without new elements is merged into the one before it.
 std::vector<PaddedAxis> padded_axes(const KernelRequest& request) {
   const Shape &x = request.input_types[0].shape, &y = request.result_types[0].shape;
   const auto& widths = request.attributes->get<ops::Integers>("widths");
@@ -127,7 +127,7 @@ KernelSource build_pad(const KernelRequest& request, const Architecture& archite
   std::string inside = "true";
   for (std::size_t k = 0; k < axes.size(); ++k) {
     if (!axes[k].padded()) continue;
-    const std::string at = k > 0 ? "index" + number(k) : axes.size() > 1 ? "rest1" : "i";  // as `locate` names them
+    const std::string at = k > 0 ? "index" + number(k) : axes.size() > 1 ? "rest1" : "i";  // the names that `locate` declares
     const std::string begin = kernel.index(axes[k].before), end = kernel.index(axes[k].before + axes[k].extent);
     inside += " && " + at + " >= " + begin + " && " + at + " < " + end;
   }
@@ -138,7 +138,7 @@ KernelSource build_pad(const KernelRequest& request, const Architecture& archite
 
 // --- repeat, tile -----------------------------------------------------------------------------------------------------------------------
 
-/// The result of repeat and tile with one more axis split off each repeated one is a view with stride 0.
+/// The result of repeat and tile as a view: each repeated axis is split in two, one of which has stride 0.
 Moved repeat(const KernelRequest& request) {
   const TensorType& x = request.input_types[0];
   const int along = *ops::find_axis(request.attributes->get_or<std::int64_t>("axis", 0), x.rank());

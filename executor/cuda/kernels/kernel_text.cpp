@@ -13,10 +13,10 @@ namespace {
 
 constexpr std::size_t kMostConstants = 96;
 constexpr std::int64_t kBlock = 256;
-constexpr std::int64_t kBlocksOnAMultiprocessor = 8;  ///< of kBlock threads
-constexpr std::int64_t kBlocksInGroups = 4;           ///< of threads that have several elements in flight
+constexpr std::int64_t kBlocksOnAMultiprocessor = 8;  ///< blocks of kBlock threads
+constexpr std::int64_t kBlocksInGroups = 4;           ///< the same for kernels whose threads have several elements in flight
 
-/// What `divide` of the device code wants: a multiplier and a shift, exact for dividends below 2^31 (round-up method).
+/// The parameter of the device function `divide`: a multiplier and a shift, exact for dividends below 2^31 (round-up method).
 std::int64_t packed_divisor(std::int64_t divisor) {
   const auto d = static_cast<std::uint64_t>(divisor);
   const auto shift = static_cast<std::uint64_t>(std::bit_width(d - 1));
@@ -37,7 +37,7 @@ std::int64_t Walk::count() const {
 }
 
 Walk make_walk(const Shape& shape, std::span<const ops::Strides> strides) {
-  // A walk over nothing is one axis, so that no index is divided by an extent of zero.
+  // An empty walk gets a single axis, so that no index is divided by an extent of zero.
   if (std::find(shape.begin(), shape.end(), 0) != shape.end()) return {{0}, std::vector<ops::Strides>(strides.size(), ops::Strides{0})};
   Walk walk{{}, std::vector<ops::Strides>(strides.size())};
   for (std::size_t axis = 0; axis < shape.size(); ++axis) {
@@ -123,7 +123,7 @@ std::int64_t most_threads(const Architecture& architecture) {
   return architecture.multiprocessors * kBlocksOnAMultiprocessor * kBlock;
 }
 
-/// Sets grid and block; the index that a thread begins with.
+/// Sets grid and block, and returns the expression for a thread's first index.
 std::string KernelText::spread(std::int64_t count, const Architecture& architecture, int step) {
   const std::int64_t threads = (count + step - 1) / step, blocks = (threads + kBlock - 1) / kBlock;
   launch.block = {static_cast<unsigned>(std::min(kBlock, std::max<std::int64_t>(32, (threads + 31) / 32 * 32))), 1, 1};
@@ -141,7 +141,7 @@ void KernelText::begin_loop(std::int64_t count, const Architecture& architecture
 
 void KernelText::begin_groups(std::int64_t count, const Architecture& architecture, int step, int groups) {
   const std::string first = spread(count, architecture, step), all = std::to_string(groups), others = std::to_string(groups - 1);
-  bound(kBlock, kBlocksInGroups);  // left to itself, the compiler makes do with fewer registers than it needs, for more blocks
+  bound(kBlock, kBlocksInGroups);  // without this bound the compiler takes too few registers, to fit more blocks
   body_ += "  const Index apart = (Index)gridDim.x * (Index)blockDim.x" + times(step) + ";\n  Index i = " + first +
            ";\n  for (; i + apart * " + others + " < " + index(count) + "; i += apart * " + all + ") {\n";
 }

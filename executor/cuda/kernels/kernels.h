@@ -1,5 +1,5 @@
-// The rows of the CUDA kernel table, one function a family of ops (graph/ops/op_table.h); kernel_table.cpp joins them. A family's file
-// knows its ops' names; nobody else does.
+// The rows of the CUDA kernel table, one function for each family of ops (graph/ops/op_table.h); kernel_table.cpp joins them. Only a
+// family's own file knows the names of its ops.
 #pragma once
 
 #include <span>
@@ -9,16 +9,16 @@
 
 namespace cleave::runtime::cuda {
 
-/// Writes the kernel of a request that the type rule and `takes` have accepted. Of empty results: a source without launches.
+/// Writes the kernel of a request that the type rule and `takes` have accepted. For empty results the source has no launches.
 using KernelBuilder = KernelSource (*)(const KernelRequest& request, const Architecture& architecture);
 
 struct KernelRow {
   std::string_view op;
   KernelBuilder build = nullptr;
-  bool (*takes)(const KernelRequest& request) = nullptr;  ///< null: whatever the op's type rule takes
+  bool (*takes)(const KernelRequest& request) = nullptr;  ///< null: all requests that the op's type rule accepts
 };
 
-/// Element-wise ops, selection among them, are known by their scalar expressions; the others by their rows.
+/// Builds element-wise ops, including selection. They have scalar expressions; all other ops have rows.
 KernelSource build_elementwise(const KernelRequest& request, const Architecture& architecture);
 
 struct KernelFamily {
@@ -46,7 +46,7 @@ std::span<const KernelRow> sorting_kernels();
 std::span<const KernelRow> transfer_kernels();
 std::span<const KernelRow> vision_kernels();
 std::span<const KernelRow> window_kernels();
-/// Whether `reduction_kernels` has the op: it may have element-wise steps in front of it.
+/// True if `reduction_kernels` has the op. Element-wise steps can then be fused in front of it.
 bool reduces(const OpDef& op);
 
 }  // namespace cleave::runtime::cuda

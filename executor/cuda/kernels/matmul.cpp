@@ -1,6 +1,6 @@
-// Matrix products that cuBLASLt does not have: of integers, which must be exact and wrap as on the host, sums of nothing, which are zeros
-// in every type, and those of floating types that it has no algorithm for. A block computes one tile of the result after the other, as
-// device/product.cuh says; the larger the tile, the fewer reads, as long as there are tiles for the whole machine.
+// Matrix products that cuBLASLt does not support: integer products, which must be exact and wrap as on the host; empty sums, which are zero
+// in every type; and floating-point products for which it has no algorithm. A block computes tiles of the result one after the other
+// (device/product.cuh). Larger tiles need fewer reads, so tiles are as large as possible while there are enough for the whole GPU.
 #include <algorithm>
 
 #include "executor/cuda/kernels/kernel_text.h"
@@ -13,9 +13,9 @@ namespace {
 
 constexpr std::int64_t kThreads = 16;                 ///< along each side of a tile
 constexpr std::int64_t kBlocksOnAMultiprocessor = 8;  ///< of kThreads x kThreads threads
-constexpr std::int64_t kMostEach = 4;                 ///< sums of a thread along each side
+constexpr std::int64_t kMostEach = 4;                 ///< most sums of a thread along each side
 
-/// The type of integers as wide as a type's elements.
+/// The integer type with the same width as `dtype`.
 std::string integer_of(DType dtype, bool with_sign) {
   const std::string sign = with_sign ? "signed " : "unsigned ";
   switch (size_of(dtype)) {
@@ -26,8 +26,8 @@ std::string integer_of(DType dtype, bool with_sign) {
   }
 }
 
-/// The types in which elements lie and are added up: without sign, so that sums wrap; a zero has the same bits in all types of one size.
-/// Small integers keep their sign until they are as wide as the sum.
+/// The types of elements and sums. Sums are unsigned, so that they wrap; a zero has the same bits in all types of one size. Small integers
+/// keep their sign until they are extended to the width of the sum.
 std::string types_for(const MatmulRequest& product) {
   const DType element = product.a_type.dtype, result = product.c_type.dtype;
   if (is_floating(result)) {
@@ -40,7 +40,7 @@ std::string types_for(const MatmulRequest& product) {
          (size_of(result) == 8 ? "unsigned long long" : "unsigned int") + " Sum;\n";
 }
 
-/// What becomes of a finished sum.
+/// The expression that converts a finished sum to the result, with the epilogue.
 std::string finished(const MatmulRequest& product) {
   if (!is_floating(product.c_type.dtype)) return "(Outcome)sum";
   std::string text = "sum";
@@ -49,19 +49,19 @@ std::string finished(const MatmulRequest& product) {
   return "store<Outcome>((Sum)(" + text + "))";
 }
 
-/// Functions in front of the kernel.
+/// The types and functions in front of the kernel.
 std::string functions_for(const MatmulRequest& product) {
   std::string text = types_for(product);
   if (is_floating(product.c_type.dtype)) {
     text += "inline Sum summand(Element x) {\n  return load(x);\n}\n";
-    text += "inline Sum rectified(Sum value) {\n  return value < 0 ? (Sum)0 : value;\n}\n";  // NaN stays
+    text += "inline Sum rectified(Sum value) {\n  return value < 0 ? (Sum)0 : value;\n}\n";  // NaN is preserved
   } else {
     text += "inline Sum summand(Element x) {\n  return (Sum)x;\n}\n";
   }
   return text + std::string(device_text("product"));
 }
 
-/// `axes`: how many batch axes there are, outermost first; the text is one for all their extents. `each`: sums of a thread along each side.
+/// `axes`: the number of batch axes; one text serves all their extents. `each`: sums of a thread along each side.
 std::string text_for(const MatmulRequest& product, const MatmulPlan& plan, std::size_t axes, std::size_t inputs, std::int64_t each) {
   const auto number = [](std::size_t axis) { return std::to_string(axis); };
   const std::string sums = std::to_string(each), width = std::to_string(kThreads * each);

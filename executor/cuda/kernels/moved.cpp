@@ -8,17 +8,17 @@ namespace cleave::runtime::cuda {
 namespace {
 
 constexpr std::int64_t kTile = 32, kTileRows = 8;  ///< a block of kTile x kTileRows threads moves kTile x kTile words, or squares of them
-constexpr int kReads = 4;                          ///< of pieces that are copied as they lie, in flight in a thread
-constexpr std::int64_t kWord = 4;                  ///< bytes that are read at once of smaller elements
+constexpr int kReads = 4;                          ///< reads in flight in a thread of contiguous copies
+constexpr std::int64_t kWord = 4;                  ///< bytes; smaller elements are read several at once
 constexpr std::int64_t kBlocksOnAMultiprocessor = 8;
-constexpr std::int64_t kLeastToTile = 8;  ///< an axis shorter than that is not worth a tile
+constexpr std::int64_t kLeastToTile = 8;  ///< a tile does not pay for a shorter axis
 
 std::string plus(KernelText& kernel, std::int64_t offset) {
   return offset == 0 ? "" : " + " + kernel.index(offset);
 }
 
-/// A loop over `count` pieces of which a thread reads several before it writes, if there are so many. `locate` says where the piece `j` is:
-/// it is read at `at`.
+/// A loop over `count` pieces; a thread reads several before it writes, if there are enough. `locate` declares the position of piece `j`,
+/// which is read at `at`.
 template <class Locate>
 void copy_pieces(KernelText& kernel, const Architecture& architecture, std::int64_t count, const std::string& x, const std::string& at,
                  const std::string& y, Locate locate) {
@@ -40,7 +40,7 @@ void copy_pieces(KernelText& kernel, const Architecture& architecture, std::int6
   kernel.end_loop();
 }
 
-/// Elements in their order: pieces, and what is left over one by one.
+/// A contiguous copy: pieces, then the remaining elements one by one.
 KernelText copy_in_order(const Architecture& architecture, bool wide, std::int64_t count, std::int64_t offset, std::int64_t size) {
   const std::int64_t piece = std::max(size, piece_bytes(offset * size)), each = piece / size;
   KernelText kernel("copy", wide);
@@ -54,7 +54,7 @@ KernelText copy_in_order(const Architecture& architecture, bool wide, std::int64
   return kernel;
 }
 
-/// One piece a thread, in the order of the result. `walk`: x, then the result.
+/// A copy with one piece for each thread, in the order of the result. `walk` has x, then the result.
 KernelText copy_view(const Architecture& architecture, bool wide, Walk walk, std::int64_t offset, std::int64_t size) {
   std::int64_t piece = size;
   if (walk.strides[0].back() == 1) {
@@ -76,7 +76,7 @@ KernelText copy_view(const Architecture& architecture, bool wide, Walk walk, std
   return kernel;
 }
 
-/// The axis of `walk` along which x lies in order, if the result does not and a tile is worth it.
+/// The axis of `walk` along which x is contiguous, if the result is not and a tile pays.
 std::optional<std::size_t> axis_to_exchange(const Walk& walk) {
   const std::size_t last = walk.extents.size() - 1;
   if (walk.strides[0][last] == 1 || walk.strides[0][last] == 0 || walk.extents[last] < kLeastToTile) return std::nullopt;
@@ -86,8 +86,8 @@ std::optional<std::size_t> axis_to_exchange(const Walk& walk) {
   return std::nullopt;
 }
 
-/// How many elements of `size` bytes go through a tile in one word of four bytes: 1 unless they are smaller and all rows lie in whole
-/// words, of x (from `offset` on) as of the result.
+/// The number of elements of `size` bytes that go through a tile in one word of four bytes: 1 unless they are smaller and all rows, both of
+/// x (from `offset` on) and of the result, consist of whole words.
 std::int64_t elements_a_word(const Walk& walk, std::size_t axis, std::int64_t offset, std::int64_t size) {
   const std::int64_t each = kWord / size;
   if (each < 2) return 1;
@@ -105,9 +105,9 @@ std::int64_t elements_a_word(const Walk& walk, std::size_t axis, std::int64_t of
   return words ? each : 1;
 }
 
-/// Through tiles: read along `axis`, written along the last axis. A tile is kTile words wide, and as many elements high as are in its rows;
-/// a thread turns squares of elements in registers, so that words are read and words are written. In the tile, rows whose elements came
-/// from one word lie kTile rows from each other: threads beside each other write to different banks.
+/// A copy through tiles in shared memory: read along `axis`, written along the last axis. A tile is square: its rows are kTile words. A
+/// thread transposes squares of elements in registers, so that both reads and writes are whole words. Rows of the tile whose elements came
+/// from one word are kTile rows apart, so that neighboring threads write to different banks.
 KernelText copy_exchanged(const Architecture& architecture, bool wide, Walk walk, std::size_t axis, std::int64_t offset,
                           std::int64_t size) {
   const std::size_t last = walk.extents.size() - 1;

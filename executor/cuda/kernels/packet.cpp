@@ -9,7 +9,7 @@ namespace {
 constexpr std::int64_t kAtOnce = 16;  ///< bytes that a thread copies
 constexpr unsigned kBlock = 256;
 
-/// One block in x a piece; in y so many that each thread copies once, all of them at the same time.
+/// Blocks in x: one for each piece. Blocks in y: as many as needed so that each thread copies once.
 std::string text_of(std::size_t room, bool unpacks) {
   const auto parameters = [&](const char* type, const char* name) {
     std::string list;

@@ -1,5 +1,5 @@
-// Packets on CUDA: a kernel that copies parts of the arena from, or to, page-locked memory where they lie side by side. One launch crosses
-// the link once, whatever many values there are; as many copies would each take its latency.
+// Coalesced transfers (packets) on CUDA: a kernel that copies parts of the arena to or from adjacent page-locked memory. One launch pays
+// the link's latency once for all values; separate copies would each pay it.
 #pragma once
 
 #include <span>
@@ -8,11 +8,11 @@
 
 namespace cleave::runtime::cuda {
 
-/// For a launch with room for so many pieces; what is not needed of it has no bytes.
+/// The number of pieces, at least `pieces`, that a launch has parameters for; the unused ones have no bytes.
 std::size_t packet_room(std::size_t pieces);
 
-/// The kernel for these pieces. `unpacks`: from the packet, its one input, to the pieces; else from these to it. Inputs and results are as
-/// many as packet_room() says, which makes few different texts.
+/// The kernel for these pieces. `unpacks`: copies from the packet, its one input, to the pieces; else from the pieces to the packet. The
+/// number of inputs or results is packet_room(), so that there are few different texts.
 KernelSource packet_source(std::span<const Piece> pieces, bool unpacks);
 
 }  // namespace cleave::runtime::cuda

@@ -1,4 +1,4 @@
-// max_pool and avg_pool: a thread an element of the result, over the taps of its window that lie inside of x.
+// max_pool and avg_pool: one thread for each element of the result, over the taps of its window that are inside x.
 #include <algorithm>
 
 #include "executor/cuda/kernels/kernel_text.h"
@@ -8,7 +8,7 @@
 namespace cleave::runtime::cuda {
 namespace {
 
-/// One axis of the windows: where each begins, and which of its taps lie inside.
+/// One axis of the windows: the code for a window's begin and for its taps that are inside x.
 class Axis {
  public:
   Axis(KernelText& kernel, const ops::WindowAxis& axis, std::size_t number, std::string place)
@@ -30,7 +30,7 @@ class Axis {
 
  private:
   [[nodiscard]] std::string number(std::int64_t value) { return kernel_.index(value); }
-  /// The taps from one place to another.
+  /// Declares the range of taps between two positions.
   void range(const std::string& prefix, std::int64_t begin, std::int64_t end) {
     for (const auto& [name, place] : {std::pair(std::string("begin"), begin), std::pair(std::string("end"), end)}) {
       const std::string lack = "(" + number(place) + " - first" + number_ + ")";

@@ -1,12 +1,12 @@
-// The kernel of our own for a matrix product of any type, with what is done around it in the same go: for those that cuBLASLt does not
-// have, and for those that it turns out to have no algorithm for.
+// cleave's own kernel for a matrix product of any type, with its fused epilogue: for products that cuBLASLt does not support, and for those
+// for which it turns out to have no algorithm.
 #pragma once
 
 #include "executor/cuda/kernel_source.h"
 
 namespace cleave::runtime::cuda {
 
-/// `request`: one that `find_matmul` finds a product in; of floating types with any epilogue that it finds.
+/// `find_matmul` must find a product in `request`. With floating types, all epilogues that it finds are supported.
 KernelSource product_source(const KernelRequest& request, const Architecture& architecture);
 
 }  // namespace cleave::runtime::cuda

@@ -9,7 +9,7 @@ namespace {
 constexpr int kDigitBits = 4;
 constexpr std::int64_t kDigits = 16, kMostThreads = 256;
 constexpr std::int64_t kLongestAlone = 4096;  ///< a longer line is sorted by several blocks
-constexpr std::int64_t kKeysAThread = 8;      ///< … of so many
+constexpr std::int64_t kKeysAThread = 8;      ///< keys of a thread in a line that several blocks sort
 
 std::int64_t aligned(std::int64_t bytes) {
   return (bytes + 255) / 256 * 256;
@@ -41,8 +41,8 @@ void RadixSort::declare(KernelText& kernel, int buffer) const {
          << "  u32* const numbers = (u32*)(scratch + " << kernel.constant(numbers_[buffer]) << ");\n";
 }
 
-/// Declares `shift`, `keys`, `numbers`, `keys_to`, `numbers_to` of the line, and `begin`, `end` of the thread. The first constants are
-/// those that change from pass to pass.
+/// Declares `shift`, `keys`, `numbers`, `keys_to`, `numbers_to` of the line, and `begin`, `end` of the thread. The constants that change
+/// from pass to pass come first.
 void RadixSort::declare_part(KernelText& kernel) const {
   const std::string key(key_type()), threads = std::to_string(threads_);
   const std::string shift = kernel.constant(0), from = kernel.constant(keys_[0]), from_numbers = kernel.constant(numbers_[0]),
@@ -61,7 +61,7 @@ void RadixSort::declare_part(KernelText& kernel) const {
   kernel.launch.grid = {static_cast<unsigned>(lines_ * blocks_), 1, 1};
 }
 
-/// All passes of lines that a block sorts alone.
+/// The kernel with all passes, for lines that one block sorts alone.
 KernelText RadixSort::whole_lines() const {
   KernelText kernel("sort_lines", wide_);
   declare_part(kernel);
@@ -75,7 +75,7 @@ KernelText RadixSort::whole_lines() const {
   return kernel;
 }
 
-/// How many keys of each digit each block has: counts[line][digit][block].
+/// The kernel that counts the keys of each digit in each block: counts[line][digit][block].
 KernelText RadixSort::count_digits() const {
   KernelText kernel("count_digits", wide_);
   declare_part(kernel);

@@ -1,5 +1,5 @@
-// RadixSort: kernels that sort keys with their numbers in scratch memory, line by line, stably. The families that need an order write the
-// keys and read the result; they share this. Needs the device code "lines" and "radix".
+// RadixSort: kernels that sort keys, with a number beside each, in scratch memory, line by line and stably. The kernel families that need
+// an order write the keys and read the sorted result. Needs the device code "lines" and "radix".
 #pragma once
 
 #include "executor/cuda/kernels/kernel_text.h"
@@ -8,16 +8,16 @@ namespace cleave::runtime::cuda {
 
 class RadixSort {
  public:
-  /// `lines` lines of `length` keys below 2^bits.
+  /// Sorts `lines` lines of `length` keys below 2^bits.
   RadixSort(std::int64_t lines, std::int64_t length, int bits, bool wide);
 
   [[nodiscard]] std::string_view key_type() const { return bits_ > 32 ? "u64" : "u32"; }
-  /// Declares `keys` and `numbers`, one of each for every element of every line: to be filled before the sort, or as it leaves them.
+  /// Declares `keys` and `numbers`, one of each for every element of every line: the buffers to fill before the sort, or the sorted ones.
   void declare_unsorted(KernelText& kernel) const { declare(kernel, 0); }
   void declare_sorted(KernelText& kernel) const { declare(kernel, passes_ % 2); }
   [[nodiscard]] std::int64_t scratch_bytes() const { return end_; }
 
-  /// The sort between what writes the keys and what reads them: one source of all.
+  /// One source of the kernels `before`, which write the keys, the sort, and the kernels `behind`, which read the result.
   [[nodiscard]] KernelSource assemble_around(const KernelRequest& request, std::vector<KernelText> before, std::vector<KernelText> behind,
                                              std::int64_t more_scratch = 0, std::string fault = {}, std::string_view more_code = {}) const;
 
@@ -32,11 +32,11 @@ class RadixSort {
   const std::int64_t lines_, length_;
   const int bits_, passes_;
   const bool wide_;
-  std::int64_t threads_ = 0, each_ = 0, blocks_ = 1;  ///< of a block, keys of a thread, blocks of a line
+  std::int64_t threads_ = 0, each_ = 0, blocks_ = 1;  ///< threads of a block, keys of a thread, blocks of a line
   std::int64_t keys_[2]{}, numbers_[2]{}, counts_ = 0, end_ = 0;
 };
 
-/// Each of `count` u32 of a line, the lines one behind the other from `offset` on in scratch, becomes the sum of those before it.
+/// Exclusive prefix sums of `lines` lines of `count` u32 each, in place; the lines are contiguous in scratch memory from `offset` on.
 KernelText sum_fronts(std::string entry, std::int64_t lines, std::int64_t count, std::int64_t offset, bool wide);
 
 }  // namespace cleave::runtime::cuda

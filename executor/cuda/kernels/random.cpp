@@ -1,5 +1,5 @@
-// random_uniform, random_normal and random_integers: graph/ops/random_bits.h, compiled for the device, so that every bit is the host's. A
-// block of random words is made once for all the elements that are made of it, two or four, and a thread writes them together.
+// random_uniform, random_normal and random_integers: graph/ops/random_bits.h compiled for the device, so that results are bitwise identical
+// to the host's. A thread makes one block of random words and writes all the elements, two or four, that are drawn from it.
 #include <bit>
 #include <cmath>
 
@@ -9,13 +9,13 @@
 namespace cleave::runtime::cuda {
 namespace {
 
-/// A constant of the launch, so that distributions share one text.
+/// `value` as a constant of the launch, so that distributions with other parameters share one text.
 std::string number(KernelText& kernel, double value) {
   return "__longlong_as_double(" + kernel.constant(std::bit_cast<std::int64_t>(value)) + ")";
 }
 
-/// `each` elements at once from a block of words, by `pack`, a call that puts them into `q`, and what is left over by `element`: both hang
-/// on the index `i`, on `seed` and on `step`.
+/// `pack` writes the call that makes `each` elements from a block of words and puts them into `q`; `element` makes a remaining element.
+/// Both use the index `i`, `seed` and `step`.
 template <class Pack, class Element>
 KernelSource build(const KernelRequest& request, const Architecture& architecture, int each, Pack pack, Element element,
                    const std::string& device_code = {}) {
@@ -33,7 +33,7 @@ KernelSource build(const KernelRequest& request, const Architecture& architectur
   kernel.end_loop();
   return assemble(request, kernel, std::string(device_text("random_bits")) + std::string(device_text("drawing")) + device_code);
 }
-/// The block of words in which element `i` is.
+/// The expression for the block of words of element `i`.
 std::string words(int each) {
   return "cleave::random_bits::block(seed, step, (u64)i / " + std::to_string(each) + ")";
 }
@@ -54,7 +54,7 @@ KernelSource build_uniform(const KernelRequest& request, const Architecture& arc
       });
 }
 
-/// Whether pairs of f32 are as good as f64 for what normal_pairs.cuh makes of such a number: no part of a product is too small for f32.
+/// True if pairs of f32 can replace f64 in normal_pairs.cuh for this parameter: no part of a product then underflows in f32.
 bool fits_pairs(double value) {
   return std::abs(value) >= 0x1p-40 && std::abs(value) <= 0x1p40;
 }

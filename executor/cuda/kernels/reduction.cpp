@@ -1,8 +1,8 @@
-// Reductions over any axes, with element-wise work in front of them where it is fused in (device/reductions.cuh). Neighbouring threads read
-// neighbouring packs of 16 bytes, several of them in flight: along the reduced axes if the last axis is one of them, else across results,
-// of which a thread then has as many as a pack has elements. Short rows are some lanes of a warp; longer ones whole blocks, whose warps
-// meet once. Where there are fewer results than the machine wants blocks, the elements of one are cut into chunks, whose parts a second
-// launch merges. The order of all merges is fixed, so results are the same in every run.
+// Reductions over any axes, with fused element-wise work in front (device/reductions.cuh). Neighboring threads read neighboring packs of 16
+// bytes, with several in flight: along the reduced axes if the last axis is one of them, else across results, of which a thread then
+// computes as many as a pack has elements. Short rows are reduced by some lanes of a warp, longer ones by whole blocks, whose warps
+// synchronize once. If there are too few results to fill the GPU with blocks, the elements of a result are cut into chunks, whose partial
+// results a second launch merges. The order of all merges is fixed, so that results are bitwise identical in every run.
 #include <algorithm>
 
 #include "executor/cuda/kernels/expression.h"
@@ -12,7 +12,7 @@
 namespace cleave::runtime::cuda {
 namespace {
 
-constexpr std::int64_t kPartBytes = 8;  ///< room for a number of any type
+constexpr std::int64_t kPartBytes = 8;  ///< bytes of a partial result; enough for any type
 constexpr int kPartsInFlight = 4;
 
 std::string number(std::int64_t n) {
@@ -43,7 +43,7 @@ class ReductionWriter {
   }
 
  private:
-  /// Who a thread is, and a block that it enters if it has results from `o` on; each thread has `results` of them.
+  /// Declares the thread's position in its team, and opens a block for threads that have results, from `o` on; each has `results` of them.
   void open(KernelText& kernel, const ReductionTeam& team, int results) const {
     const std::string along = number(team.along), across = number(team.across);
     kernel << "  typedef " << operation_ << " Op;\n  typedef Warps<" << along << ", " << number(team.apart())
@@ -60,7 +60,7 @@ class ReductionWriter {
     kernel.launch.block = {static_cast<unsigned>(kReductionBlock), 1, 1};
     kernel.launch.grid[0] = static_cast<unsigned>((plan_.kept.count() + team.across * results - 1) / (team.across * results));
   }
-  /// Merges what the threads found; the first thread of a result writes it, at `o + r`.
+  /// Merges the threads' partial results; the first thread of a result writes it, at `o + r`.
   void close(KernelText& kernel, const ReductionTeam& team, int results, bool finished) const {
     const std::string each = number(results);
     kernel << "  }\n  merge_parts<Op, " << number(team.along) << ", " << number(team.apart()) << ", " << each << ", "
@@ -74,12 +74,12 @@ class ReductionWriter {
     }
   }
 
-  /// What is reduced: the expression's last value.
+  /// The name of the reduced element: the expression's last value.
   [[nodiscard]] std::string value() const { return expression_.element(expression_.inputs() + expression_.steps().size() - 1); }
   [[nodiscard]] bool in_packs(std::size_t k) const { return plan_.lanes > 1 && plan_.how[k] != Reading::still; }
   static std::string place_of(std::size_t k) { return "base" + std::to_string(k) + " + at" + std::to_string(k); }
 
-  /// Elements to results, or to the parts of chunks.
+  /// The first kernel: reduces elements to results, or to the partial results of chunks.
   KernelText write_first() {
     KernelText kernel("reduce", wide_);
     open(kernel, plan_.team, plan_.results());
@@ -104,7 +104,7 @@ class ReductionWriter {
     return kernel;
   }
 
-  /// The whole packs of a thread: some are read, then taken in.
+  /// Writes the loop over a thread's whole packs: several are read, then all are accumulated.
   void write_packs(KernelText& kernel) {
     const std::string lanes = number(plan_.lanes), packs = number(plan_.packs),
                       apart = number(plan_.team.along * (plan_.rows ? plan_.lanes : 1));
@@ -140,7 +140,8 @@ class ReductionWriter {
     }
   }
 
-  /// What stands in front of and behind the whole packs of a row: fewer than two packs, one by one, merged in as their indices say.
+  /// Writes the loop over the elements before and after the whole packs of a row: fewer than two packs, one by one, merged in the order of
+  /// their indices.
   void write_edges(KernelText& kernel) {
     kernel << "    const Index front = (from < last ? from : last) - begin, edges = front + last - to;\n    for (Index n = place; n < "
               "edges; n += "
@@ -154,7 +155,7 @@ class ReductionWriter {
            << ", here));\n    }\n";
   }
 
-  /// Parts to results. The parts lie as [chunk, result].
+  /// The second kernel: merges partial results, stored as [chunk, result], to results.
   KernelText write_second() {
     const ReductionTeam team = columns_team(plan_.kept.count(), plan_.chunks);
     KernelText kernel("merge", wide_ || plan_.kept.count() * plan_.chunks > architecture_.narrow_elements);
@@ -175,7 +176,7 @@ class ReductionWriter {
   const Architecture& architecture_;
   const bool wide_;
   const Expression expression_;
-  const TensorType element_;     ///< of what is reduced
+  const TensorType element_;     ///< type of the reduced tensor
   const std::string operation_;  ///< its type in device code
   const ReductionPlan plan_;
 };

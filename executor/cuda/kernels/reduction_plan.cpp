@@ -11,13 +11,13 @@ namespace {
 
 constexpr std::int64_t kMostChunks = 1024;
 constexpr std::int64_t kPackBytes = 16;
-constexpr std::int64_t kFlightBytes = 64;  ///< of a thread: with the blocks that are wanted, 64 KiB on a multiprocessor
+constexpr std::int64_t kFlightBytes = 64;  ///< in flight in a thread: with the desired blocks, 64 KiB on a multiprocessor
 constexpr std::int64_t kMostPacks = 8;
-constexpr std::int64_t kMostElements = 32;   ///< of an operand, in registers: bytes take one each
-constexpr std::int64_t kMostWork = 256;      ///< in an unrolled loop, in simple operations
-constexpr std::int64_t kFewestPacks = 2;     ///< of a thread, where elements are cut into chunks;
-constexpr std::int64_t kFewestElements = 8;  ///< and so many elements
-constexpr std::int64_t kFewestAlong = 8;     ///< neighbours that read 128 bytes together
+constexpr std::int64_t kMostElements = 32;   ///< elements of an operand in registers: even a byte takes a whole register
+constexpr std::int64_t kMostWork = 256;      ///< simple operations in an unrolled loop
+constexpr std::int64_t kFewestPacks = 2;     ///< fewest packs of a thread, if elements are cut into chunks
+constexpr std::int64_t kFewestElements = 8;  ///< fewest elements of a thread in that case
+constexpr std::int64_t kFewestAlong = 8;     ///< neighboring threads that read 128 bytes together
 constexpr std::int64_t kWarp = 32;
 
 std::int64_t up_to_power(std::int64_t n) {
@@ -77,7 +77,7 @@ class Planner {
     }
     if (plan_.rows && plan_.reduced.extents.size() == 1 && moves(plan_.leader)) find_edges(widest);
   }
-  /// Rows that are not made of whole packs: their ends are taken one by one.
+  /// Plans rows that do not consist of whole packs: the elements at their ends are read one by one.
   void find_edges(std::int64_t widest) {
     const std::int64_t length = plan_.reduced.count();
     if (plan_.lanes >= widest || length < kFewestAlong * widest) return;
@@ -86,13 +86,13 @@ class Planner {
     for (std::size_t k = 0; k < inputs_.size(); ++k) {
       for (std::size_t axis = 0; axis < plan_.kept.extents.size() && moves(k); ++axis) {
         const std::int64_t further = plan_.kept.strides[k][axis] - plan_.kept.strides[plan_.leader][axis];
-        if (further % widest != 0) plan_.how[k] = Reading::single;  // its rows begin elsewhere in their packs than the leader's
+        if (further % widest != 0) plan_.how[k] = Reading::single;  // its rows begin at another position within a pack than the leader's
       }
     }
   }
 
   void find_flight() {
-    std::int64_t bytes = 1;  // of one pack of each operand
+    std::int64_t bytes = 1;  // bytes of one pack of each operand
     for (std::size_t k = 0; k < inputs_.size(); ++k)
       if (moves(k)) bytes += plan_.lanes * size_of(inputs_[k].dtype);
     most_packs_ = std::clamp<std::int64_t>(divide_up(kFlightBytes, bytes), 1, kMostPacks);
@@ -103,7 +103,7 @@ class Planner {
   void find_teams() {
     const std::int64_t count = plan_.reduced.count(), all = plan_.kept.count() / rows_ * all_rows_,
                        groups = divide_up(all, plan_.results());
-    const std::int64_t together = plan_.rows ? plan_.lanes : 1;  // elements of one result that a thread takes together
+    const std::int64_t together = plan_.rows ? plan_.lanes : 1;  // elements of one result in a pack
     plan_.team = plan_.rows ? rows_team(groups, divide_up(count, together)) : columns_team(groups, count);
     const std::int64_t blocks = std::max<std::int64_t>(divide_up(groups, plan_.team.across), 1), round = plan_.team.along * together;
     const std::int64_t fewest = std::max(kFewestPacks, kFewestElements / plan_.lanes);
@@ -113,7 +113,7 @@ class Planner {
     plan_.packs = static_cast<int>(std::clamp<std::int64_t>(divide_up(plan_.chunk, round), 1, most_packs_));
   }
 
-  /// Rows that are not long are some lanes of a warp, as few as read whole pieces of memory; more where there are few rows.
+  /// The team for rows. Shorter rows get some lanes of a warp: as few as read whole segments of memory, or more if there are few rows.
   [[nodiscard]] ReductionTeam rows_team(std::int64_t rows, std::int64_t packs) const {
     const std::int64_t all = up_to_power(packs), most = packs <= 2 * kWarp * most_packs_ ? kWarp : kReductionBlock;
     const std::int64_t fewest = plan_.lanes > 1 ? kFewestAlong : packs <= most_packs_ ? 1 : kFewestAlong / 2;
@@ -126,8 +126,8 @@ class Planner {
 
   const std::span<const TensorType> inputs_;
   const std::int64_t work_;
-  const std::int64_t rows_, all_rows_;  ///< of a cut: elements meet as they do where all rows are reduced at once
-  const std::int64_t wanted_;           ///< blocks
+  const std::int64_t rows_, all_rows_;  ///< of this part of the work and of the whole: parts merge elements in the whole's order
+  const std::int64_t wanted_;           ///< desired number of blocks
   std::int64_t most_packs_ = 1;
   ReductionPlan plan_;
 };

@@ -1,4 +1,4 @@
-// ReductionPlan: how the threads of the machine share the work of one reduction; reduction.cpp writes the kernels. Numbers only, no text.
+// ReductionPlan: how the GPU's threads share the work of one reduction: `plan_reduction`. Numbers only; reduction.cpp writes the kernels.
 #pragma once
 
 #include <vector>
@@ -7,44 +7,44 @@
 
 namespace cleave::runtime::cuda {
 
-/// Threads of a block: `along` for each of `across` results (or groups of neighbouring ones).
+/// The threads of a block: `along` threads for each of `across` results (or groups of neighboring results).
 struct ReductionTeam {
   std::int64_t along = 1, across = 1;
-  bool along_first = true;  ///< neighbouring threads are of one result
+  bool along_first = true;  ///< neighboring threads share a result
 
   [[nodiscard]] std::int64_t threads() const { return along * across; }
-  /// Threads of one team are so far from each other.
+  /// The distance between the indices of threads of one team.
   [[nodiscard]] std::int64_t apart() const { return along_first ? 1 : across; }
 };
 inline constexpr std::int64_t kReductionBlock = 256;
-inline constexpr std::int64_t kReductionBlocks = 4;  ///< wanted on a multiprocessor
-/// For `groups` results side by side, each of `count` elements.
+inline constexpr std::int64_t kReductionBlocks = 4;  ///< desired number of blocks on a multiprocessor
+/// The team for `groups` adjacent results, each reduced from `count` elements.
 ReductionTeam columns_team(std::int64_t groups, std::int64_t count);
 
-/// How the elements of one operand that are taken together are read.
+/// How a thread reads the elements of one operand that it takes together.
 enum class Reading : std::uint8_t {
-  still,   ///< they are one element
+  still,   ///< stride 0: all are one element
   single,  ///< one by one
-  packed,  ///< at once
+  packed,  ///< all in one access
 };
 
 struct ReductionPlan {
-  Walk kept, reduced;        ///< the operands along the kept and along the reduced axes
-  bool rows = true;          ///< neighbouring elements are of one result; else of neighbouring results
-  int lanes = 1;             ///< neighbours that are taken together: at most 16 bytes
-  bool edges = false;        ///< rows begin and end inside of packs
-  std::size_t leader = 0;    ///< the operand whose packs they are
-  int packs = 1;             ///< that a thread has in flight
-  std::vector<Reading> how;  ///< of each operand
+  Walk kept, reduced;        ///< the operands' walks along the kept and along the reduced axes
+  bool rows = true;          ///< neighboring elements belong to one result; false: to neighboring results
+  int lanes = 1;             ///< elements of a pack, which are taken together: at most 16 bytes
+  bool edges = false;        ///< rows begin or end inside a pack
+  std::size_t leader = 0;    ///< the operand by whose packs rows are cut
+  int packs = 1;             ///< packs that a thread has in flight
+  std::vector<Reading> how;  ///< by operand
   ReductionTeam team;
-  std::int64_t chunks = 1, chunk = 1;  ///< in which the elements of a result are cut, and how many each has
+  std::int64_t chunks = 1, chunk = 1;  ///< chunks into which the elements of a result are cut, and elements of a chunk
 
   /// How many results a thread computes.
   [[nodiscard]] int results() const { return rows ? 1 : lanes; }
 };
 
-/// `element`: of what is reduced, along the axes of the request's attributes; `work`: of the element-wise steps in front
-/// (Expression::work).
+/// `element` is the type of the reduced tensor, along the axes of the request's attributes. `work` is that of the element-wise steps before
+/// the reduction (Expression::work).
 ReductionPlan plan_reduction(const KernelRequest& request, const TensorType& element, std::int64_t work, const Architecture& architecture);
 
 }  // namespace cleave::runtime::cuda

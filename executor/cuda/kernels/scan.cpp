@@ -1,7 +1,8 @@
-// cumulative_sum and cumulative_prod along any axis: a team of threads reads up to eight rounds of its line before it adds anything up, and
-// meets once. Of lines side by side, neighbouring threads read neighbouring elements: each thread has a line, or a piece of it. Lines too
-// few to fill the machine are cut into parts, a block each, which tell each other their sums (device/lookback.cuh): elements are read once;
-// of products likewise. They are taken in f64 or in 64-bit integers that wrap, always in the same order.
+// cumulative_sum and cumulative_prod along any axis. A team of threads reads up to eight rounds of its line before it adds anything, and
+// synchronizes once. If lines are interleaved in memory, neighboring threads read neighboring elements: each thread has a line, or a piece
+// of it. If there are too few lines to fill the GPU, they are cut into parts, one for each block, which pass their sums on by decoupled
+// look-back (device/lookback.cuh), so that elements are read once. Products work in the same way. Both are computed in f64 or in wrapping
+// 64-bit integers, always in the same order.
 #include <algorithm>
 
 #include "executor/cuda/kernels/kernels.h"
@@ -11,15 +12,15 @@
 namespace cleave::runtime::cuda {
 namespace {
 
-constexpr std::int64_t kElementsAThread = 4;  ///< in a round
-constexpr std::int64_t kSideBySide = 32;      ///< that many lines side by side are read together, a thread each,
-constexpr std::int64_t kInFlight = 8;         ///< which has so many elements in flight
+constexpr std::int64_t kElementsAThread = 4;  ///< elements of a thread in a round
+constexpr std::int64_t kSideBySide = 32;  ///< interleaved lines that neighboring threads read together; with fewer, other kernels are used
+constexpr std::int64_t kInFlight = 8;     ///< elements that a thread with a line of its own has in flight
 constexpr std::int64_t kShortLine = 64;
-constexpr std::int64_t kOfAPiece = 16;     ///< elements that a thread takes at once of a line that it shares
-constexpr std::int64_t kMostRounds = 8;    ///< of a team that has its line in registers: that many reads are in flight in a thread
-constexpr std::int64_t kFewRounds = 4;     ///< of a part, or of a trip of several: more blocks run beside each other
-constexpr std::int64_t kGroup = 32;        ///< parts, as device/lookback.cuh has it
-constexpr std::int64_t kBlocksWanted = 4;  ///< on a multiprocessor
+constexpr std::int64_t kOfAPiece = 16;     ///< elements that a thread takes at once from a line that several threads share
+constexpr std::int64_t kMostRounds = 8;    ///< rounds of a team that holds its line in registers; also a thread's reads in flight
+constexpr std::int64_t kFewRounds = 4;     ///< rounds of a part, or of one of several trips: fewer, so that more blocks run concurrently
+constexpr std::int64_t kGroup = 32;        ///< parts in a group; must match device/lookback.cuh
+constexpr std::int64_t kBlocksWanted = 4;  ///< desired number of blocks on a multiprocessor
 
 std::int64_t rounded_up(std::int64_t number, std::int64_t by) {
   return (number + by - 1) / by;
@@ -65,7 +66,7 @@ class ScanWriter {
   [[nodiscard]] std::string store(const std::string& sum) const {
     return "store<" + name_of(request_.result_types[0].dtype) + ">(Wide<" + name_of(request_.input_types[0].dtype) + ">(" + sum + "))";
   }
-  /// Where the element `i` of the line is, from `base` on.
+  /// The expression for the offset of the line's element `i` from `base`.
   [[nodiscard]] std::string place(KernelText& kernel, const std::string& i) const {
     const std::string step = lines_.behind > 1 ? " * " + kernel.index(lines_.behind) : "";
     return reverse_ ? "(" + kernel.index(lines_.length - 1) + " - (" + i + "))" + step : "(" + i + ")" + step;
@@ -75,7 +76,7 @@ class ScanWriter {
     kernel << "  typedef " << total_ << " Total;\n  typedef " << name_of(request_.input_types[0].dtype) << " Element;\n";
   }
 
-  /// A thread a line.
+  /// The kernel with one thread for each line.
   KernelText write_serial() const {
     KernelText kernel("scan", wide_);
     declare_team(kernel, lines_, {});
@@ -92,7 +93,8 @@ class ScanWriter {
     return kernel;
   }
 
-  /// Threads beside each other have lines beside each other; those of one line each take a piece of it in a trip.
+  /// The kernel for interleaved lines: neighboring threads have neighboring lines. The threads of one line each take a piece of it in a
+  /// trip.
   KernelText write_beside() const {
     KernelText kernel("scan", wide_);
     declare_team(kernel, lines_, team_);
@@ -116,11 +118,13 @@ class ScanWriter {
     return kernel;
   }
 
-  // --- trips of a team: `begin`, where a thread's first element is, and `end`, behind the line's last one, are known --------------------
+  // --- trips of a team; the code may use `begin`, a thread's first element, and `end`, the end of the line
+  // --------------------------------
 
-  [[nodiscard]] std::int64_t width() const { return std::min<std::int64_t>(team_.along, 32) * kElementsAThread; }  ///< of a warp's round
+  /// The elements of a warp\'s round.
+  [[nodiscard]] std::int64_t width() const { return std::min<std::int64_t>(team_.along, 32) * kElementsAThread; }
   [[nodiscard]] std::int64_t of_a_trip() const { return team_.along * kElementsAThread * rounds_; }
-  /// From the trip's first element on.
+  /// The expression for the thread's first element, counted from the trip's first element.
   [[nodiscard]] std::string begin() const {
     const std::string lanes = std::to_string(std::min<std::int64_t>(team_.along, 32));
     return "(Index)(place / " + lanes + " * " + std::to_string(width() * rounds_) + " + place % " + lanes + " * " +
@@ -132,14 +136,14 @@ class ScanWriter {
   }
   static std::string each_element() { return "#pragma unroll\n    for (int k = 0; k < " + std::to_string(kElementsAThread) + "; ++k) "; }
   [[nodiscard]] std::string add() const { return "if (i + k < end) sum = sum" + merges_ + "(Total)plain(widen(kept[r][k]));\n"; }
-  /// Whether a thread's elements of a round lie in one piece.
+  /// True if a thread's elements of a round are contiguous and aligned.
   [[nodiscard]] bool packed() const { return lines_.behind == 1 && lines_.length % kElementsAThread == 0; }
   [[nodiscard]] std::string pack_at(KernelText& kernel) const {
     return reverse_ ? "base + " + kernel.index(lines_.length - kElementsAThread) + " - i" : std::string("base + i");
   }
   [[nodiscard]] std::string lane() const { return reverse_ ? std::to_string(kElementsAThread - 1) + " - k" : std::string("k"); }
 
-  /// Reads all, and finds out what is in front of each round (`fronts`) and what all is (`total`).
+  /// Reads all elements, and computes the prefix before each round (`fronts`) and the sum of all (`total`).
   void write_fronts(KernelText& kernel) const {
     const std::string each = std::to_string(kElementsAThread), rounds = std::to_string(rounds_);
     kernel << "  Element kept[" << rounds << "][" << each << "];\n" << each_round();
@@ -155,7 +159,7 @@ class ScanWriter {
            << each_element() << add() << "    fronts[r] = sum;\n  }\n  merge_rounds_in_front<" << op_ << ", " << std::to_string(team_.along)
            << ", " << rounds << ">(fronts, place, room, total);\n";
   }
-  /// `front`: in front of all rounds.
+  /// Writes the results; `front` is the prefix before all rounds.
   void write_results(KernelText& kernel, const std::string& front) const {
     const std::string each = std::to_string(kElementsAThread), result = name_of(request_.result_types[0].dtype);
     kernel << each_round() << "    Total sum = " << front << merges_ << "fronts[r];\n";
@@ -171,7 +175,7 @@ class ScanWriter {
     kernel << "  }\n";
   }
 
-  /// A team a line: in one trip, or in several where lines enough keep the machine busy.
+  /// The kernel with one team for each line: in one trip, or in several if there are enough lines to fill the GPU.
   KernelText write_teams() const {
     KernelText kernel("scan", wide_);
     declare_team(kernel, lines_, team_);
@@ -190,7 +194,7 @@ class ScanWriter {
     return kernel;
   }
 
-  // --- parts: in the scratch memory lie the number of blocks that have begun, the flags of parts and of groups, and their sums ---------
+  // --- parts; scratch memory holds the number of blocks that have begun, the flags of parts and of groups, and their sums ---------------
 
   [[nodiscard]] std::int64_t groups() const { return rounded_up(parts_, kGroup); }
   [[nodiscard]] std::int64_t flags() const { return 1 + lines_.count() * (parts_ + groups()); }
@@ -204,7 +208,7 @@ class ScanWriter {
     return kernel;
   }
 
-  /// A block a part. Parts are handed out in their order to blocks as they begin: those in front of a part never wait for it.
+  /// The kernel with one block for each part. Blocks take parts in order as they begin, so that no part waits for one that has not begun.
   KernelText write_parts() const {
     KernelText kernel("scan", wide_);
     declare_types(kernel);
@@ -234,12 +238,12 @@ class ScanWriter {
   const KernelRequest& request_;
   const std::string total_;  ///< the type of sums
   const Lines lines_;
-  const std::string op_, merges_, start_;  ///< as device/lines.cuh has it, an operator, what it leaves as it is
+  const std::string op_, merges_, start_;  ///< the operation's name in device/lines.cuh, its operator, its neutral element
   const bool exclusive_, reverse_, wide_;
   bool serial_ = false, beside_ = false;
   LineTeam team_;
-  std::int64_t rounds_ = 1;  ///< of a trip
-  std::int64_t parts_ = 1;   ///< of a line
+  std::int64_t rounds_ = 1;  ///< rounds of a trip
+  std::int64_t parts_ = 1;   ///< parts of a line
 };
 
 KernelSource build_scan(const KernelRequest& request, const Architecture& architecture) {

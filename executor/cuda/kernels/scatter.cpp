@@ -1,6 +1,7 @@
-// take_along_axis, gather_nd and the scatters, all as one walk over indices (graph/ops/places.h). A scatter sorts its updates by where they
-// go, stably; then one thread makes all those of a place in the order of the indices, whatever they are reduced by: every bit is the
-// host's. An index that leads nowhere is told by the words of `fault`, and nothing is read or written for it.
+// take_along_axis, gather_nd and the scatters, all as one walk over indices (graph/ops/places.h). A scatter sorts its updates by
+// destination, stably; then one thread applies all updates of a destination in the order of the indices, so that for every reduction the
+// result is bitwise identical to the host's. An invalid index is reported through the words of `fault`, and nothing is read or written for
+// it.
 #include <bit>
 #include <limits>
 
@@ -20,8 +21,8 @@ Places places_of(const KernelRequest& request) {
   return ops::places_of(request.op->name, std::span(request.input_types).first(2), *request.attributes);
 }
 
-/// Statements for run `i` (a name): `at` is where it begins, in units of which a run has `run`; `there` says whether there is such a place,
-/// and `wrong` which index has none.
+/// Statements for run `i` (a name). They declare `at`, its offset in units of which a run has `run`; `there`, true if the index is valid;
+/// and `wrong`, the invalid index.
 void find_place(KernelText& kernel, const KernelRequest& request, const Places& places, const std::string& i, std::int64_t run) {
   const auto units = [&](std::int64_t elements) { return places.run == 0 ? 0 : elements / places.run * run; };
   std::vector<ops::Strides> strides = {places.fixed, places.indices};
@@ -41,7 +42,7 @@ std::string words_of_fault(const KernelRequest& request) {
   return ops::no_such_place(request.op->name, "{}", request.input_types[0].shape);
 }
 
-/// Where no run is made, but there are indices: they are looked at all the same.
+/// The kernel for empty runs: it only checks the indices.
 KernelText look_at_indices(const KernelRequest& request, const Architecture& architecture, const Places& places, bool wide) {
   const auto axes = static_cast<std::int64_t>(places.extents.size());
   KernelText kernel("look_at_indices", wide);
@@ -57,7 +58,7 @@ KernelText look_at_indices(const KernelRequest& request, const Architecture& arc
   return kernel;
 }
 
-/// The index keeps its type, all else is bytes.
+/// of_bytes(), except that the indices keep their type.
 KernelRequest of_bytes_but_indices(const KernelRequest& request) {
   KernelRequest bytes = of_bytes(request);
   bytes.input_types[1].dtype = request.input_types[1].dtype;
@@ -108,7 +109,7 @@ std::string_view step_of(Reduction reduction) {
   return {};
 }
 
-/// A thread for each element of a place: it makes all updates of the place if it stands at the first of them.
+/// One thread for each element of each update. The thread at the first update of a destination applies all updates of that destination.
 KernelText make_updates(const KernelRequest& request, const Architecture& architecture, const Places& places, const RadixSort& sort,
                         std::int64_t rows, bool wide) {
   const std::string type = name_of(request.result_types[0].dtype);
@@ -157,7 +158,7 @@ KernelSource build_scatter(const KernelRequest& request, const Architecture& arc
   return sort.assemble_around(request, std::move(before), std::move(behind), 0, words_of_fault(request));
 }
 
-/// Updates are numbered by 32 bits.
+/// True if 32 bits suffice to number the updates.
 bool few_updates(const KernelRequest& request) {
   return places_of(request).count() <= std::numeric_limits<std::int32_t>::max();
 }

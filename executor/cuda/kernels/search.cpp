@@ -1,4 +1,4 @@
-// searchsorted: a thread a value, by halving.
+// searchsorted: a binary search by one thread for each value.
 #include "executor/cuda/kernels/kernel_text.h"
 #include "executor/cuda/kernels/kernels.h"
 

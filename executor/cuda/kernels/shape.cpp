@@ -1,4 +1,4 @@
-// reshape, transpose, flip, broadcast_to and their like: each result is another view of its operand, copied (moved.h).
+// reshape, transpose, flip, broadcast_to and similar ops: each result is a copied view of its operand (moved.h).
 #include "executor/cuda/kernels/moved.h"
 #include "graph/ops/rules.h"
 

@@ -1,9 +1,9 @@
-// softmax and log_softmax along any axis (device/softmax.cuh). A line that its team of threads can hold is read once; teams of lines that
-// are not long are lanes of one warp. Longer lines are read twice.
+// softmax and log_softmax along any axis (device/softmax.cuh). A line that fits into its team's registers is read once; the team of a short
+// line is some lanes of one warp. Longer lines are read twice.
 //
-// Packs are of 16 bytes where the axis is the last one, of one element elsewhere. A pass over long lines has 8 packs of f32 a thread in
-// flight (4 of other types, which take more registers), a held line as many at most: with blocks of 256 threads, of which two and more fit
-// on a multiprocessor, 32 KiB there.
+// Packs have 16 bytes if the axis is the last one, else one element. In a pass over long lines a thread has 8 packs of f32 in flight (4 of
+// other types, which take more registers); of a held line at most as many. With two or more blocks of 256 threads, a multiprocessor then
+// has at least 32 KiB in flight.
 #include <algorithm>
 #include <bit>
 
@@ -15,9 +15,9 @@ namespace cleave::runtime::cuda {
 namespace {
 
 constexpr std::int64_t kPackBytes = 16;
-constexpr std::int64_t kPacksAThread = 4;  ///< wanted
-constexpr std::int64_t kMostHeld = 128;    ///< bytes in the registers of one thread, as numbers that are computed on
-constexpr std::int64_t kFewestAlong = 8;   ///< neighbours that read 128 bytes together
+constexpr std::int64_t kPacksAThread = 4;  ///< desired number
+constexpr std::int64_t kMostHeld = 128;    ///< bytes in the registers of one thread, in the type of the computation
+constexpr std::int64_t kFewestAlong = 8;   ///< neighboring threads that read 128 bytes together
 
 std::int64_t up_to_power(std::int64_t n) {
   return static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(std::max<std::int64_t>(n, 1))));
@@ -38,7 +38,7 @@ class SoftmaxWriter {
     lanes_ = lines_.behind == 1 ? kPackBytes / element : 1;
     whole_ = lines_.length % lanes_ == 0;
     most_packs_ = kMostHeld / std::max<std::int64_t>(element, 4) / lanes_;
-    // A line that begins inside of a pack may take one more than its length says.
+    // A line that begins inside a pack may touch one pack more than its length suggests.
     all_packs_ = whole_ ? lines_.length / lanes_ : divide_up(lines_.length + lanes_ - 1, lanes_);
     passing_packs_ = lanes_ == 1 ? 16 : element == 4 ? 8 : 4;
     find_team();
@@ -60,7 +60,7 @@ class SoftmaxWriter {
   }
 
  private:
-  /// Neighbouring threads read neighbouring elements: along the line, or across lines where these lie side by side.
+  /// Chooses the team so that neighboring threads read neighboring elements: along the line, or across lines if these are interleaved.
   void find_team() {
     team_.along_first = lines_.behind == 1;
     if (!team_.along_first) {
@@ -79,9 +79,9 @@ class SoftmaxWriter {
   const bool logarithm_;
   std::int64_t lanes_ = 1;          ///< elements of a pack
   bool whole_ = true;               ///< every line begins and ends with a pack
-  std::int64_t all_packs_ = 1;      ///< of a line
-  std::int64_t most_packs_ = 1;     ///< that a thread holds
-  std::int64_t passing_packs_ = 1;  ///< of a thread, of a line that is not held
+  std::int64_t all_packs_ = 1;      ///< packs of a line
+  std::int64_t most_packs_ = 1;     ///< most packs that a thread holds
+  std::int64_t passing_packs_ = 1;  ///< packs in flight of a thread for a line that is not held
   LineTeam team_;
   KernelText kernel_;
 };

@@ -1,5 +1,5 @@
-// sort, argsort, top_k and unique: a stable radix sort (radix.h) of keys that order as the elements do, with the positions that they come
-// from; results are read from the operand by position. NaN is greater than every number, equal elements keep their order.
+// sort, argsort, top_k and unique: a stable radix sort (radix.h) of keys that have the order of the elements, together with the elements'
+// positions; results are read from the operand by position. NaN is greater than every number, and equal elements keep their order.
 #include "executor/cuda/kernels/kernel_text.h"
 #include "executor/cuda/kernels/kernels.h"
 #include "executor/cuda/kernels/lines.h"
@@ -10,13 +10,13 @@
 namespace cleave::runtime::cuda {
 namespace {
 
-/// The bits of the keys of a type: floats of 16 bits are compared as f32.
+/// The width in bits of a type's keys; 16-bit floats are compared as f32.
 int key_bits(DType dtype) {
   if (is_floating(dtype)) return dtype == DType::f64 ? 64 : 32;
   return dtype == DType::boolean ? 1 : static_cast<int>(8 * size_of(dtype));
 }
 
-/// The order of lines along an axis.
+/// The kernels that sort the lines along an axis.
 class Ordering {
  public:
   Ordering(const KernelRequest& request, const Architecture& architecture, const Lines& lines, bool descending)
@@ -30,7 +30,7 @@ class Ordering {
   [[nodiscard]] const RadixSort& sort() const { return sort_; }
   [[nodiscard]] bool wide() const { return wide_; }
 
-  /// Keys and positions in the order of the lines, which lie across the operand.
+  /// The kernel that writes keys and positions line by line; in the operand the lines may be interleaved.
   [[nodiscard]] KernelText write_keys() const {
     const DType dtype = request_.input_types[0].dtype;
     const std::string key(sort_.key_type()), type = name_of(dtype);
@@ -47,7 +47,7 @@ class Ordering {
     return kernel;
   }
 
-  /// Declares `line`, `place` of the sorted element `i`, and `base`, where its line begins in the operand.
+  /// Declares `line` and `place` of the sorted element `i`, and `base`, the offset of its line in the operand.
   void declare_element(KernelText& kernel) const {
     const std::string front = kernel.quotient("line", lines_.behind);
     kernel << "    const Index line = " << kernel.quotient("i", lines_.length) << ", place = i - line * " << kernel.index(lines_.length)
@@ -101,7 +101,7 @@ KernelSource build_top_k(const KernelRequest& request, const Architecture& archi
 
 constexpr std::int64_t kBlock = 256;
 
-/// Whether the sorted element `i` is the first of its equals; each NaN is.
+/// The condition that the sorted element `i` is the first of equal elements; each NaN counts as first.
 std::string is_first(DType dtype) {
   const std::string nan = dtype == DType::f64 ? " || keys[i] == ~(u64)0" : is_floating(dtype) ? " || keys[i] == 0xffffffffu" : "";
   return "(i == 0 || keys[i] != keys[i - 1]" + nan + ")";
@@ -110,7 +110,7 @@ std::string is_first(DType dtype) {
 KernelSource build_unique(const KernelRequest& request, const Architecture& architecture) {
   const TensorType& x = request.input_types[0];
   const std::int64_t count = x.elements(), blocks = (count + kBlock - 1) / kBlock;
-  if (count == 0) {  // there is a number all the same: none
+  if (count == 0) {  // the number of unique elements is a result all the same: 0
     KernelText none("no_elements", false);
     none << "  y1[0] = 0;\n";
     return assemble(request, none);

@@ -1,5 +1,5 @@
-// to_host and to_accelerator on the accelerator: copies, where the memory plan does not have the result lie where the operand lies. What
-// moves between sides are sends and receives of the program.
+// to_host and to_accelerator on the accelerator: local copies, unless the memory plan gives result and operand the same storage. The
+// transfer itself is done by the program's sends and receives.
 #include "executor/cuda/kernels/moved.h"
 
 namespace cleave::runtime::cuda {

@@ -1,5 +1,5 @@
-// nonzero, non_max_suppression, roi_align and grid_sample. The elements of the last two are graph/ops/sampling.h itself, compiled for the
-// device. Suppression sorts the boxes of a class by score; then a block goes along them, and at each that it keeps looks at all behind.
+// nonzero, non_max_suppression, roi_align and grid_sample. The last two use graph/ops/sampling.h, compiled for the device. Suppression
+// sorts the boxes of a class by score; then a block goes through them, and compares each box that it keeps with all later ones.
 #include <bit>
 #include <limits>
 
@@ -109,7 +109,7 @@ KernelSource build_suppression(const KernelRequest& request, const Architecture&
           << "))[line] = (u32)found;\n";
   keeping.launch.block = {static_cast<unsigned>(kBlock), 1, 1};
   keeping.launch.grid = {static_cast<unsigned>(lines), 1, 1};
-  KernelText& counting = behind.emplace_back("count_boxes", wide);  // before the counts become fronts
+  KernelText& counting = behind.emplace_back("count_boxes", wide);  // before the counts are replaced by their prefix sums
   counting << "  const u32* const counts = (const u32*)(scratch + " << counting.constant(fronts)
            << ");\n  u32 sum = 0;\n  for (Index i = 0; i < " << counting.index(lines) << "; ++i) sum += counts[i];\n  y1[0] = (i32)sum;\n";
   counting.launch.block = {1, 1, 1};

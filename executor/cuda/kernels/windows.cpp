@@ -1,5 +1,5 @@
-// dynamic_slice and dynamic_update_slice: copies of windows whose place is read on the device. Of a window that does not lie within its
-// array nothing is read or written, and the words of `fault` say so. An update copies its operand first unless the result lies on it.
+// dynamic_slice and dynamic_update_slice: copies of windows whose position is read on the device. If a window is not within its array,
+// nothing is read or written, and the words of `fault` report it. An update copies its operand first unless it works in place.
 #include "executor/cuda/kernels/kernel_text.h"
 #include "executor/cuda/kernels/kernels.h"
 #include "executor/cuda/kernels/pieces.h"
@@ -8,11 +8,11 @@
 namespace cleave::runtime::cuda {
 namespace {
 
-/// A window as runs of whole trailing axes, in pieces.
+/// A window whose whole trailing axes are merged into runs, measured in pieces.
 struct Window {
-  Shape around, window;    ///< of the array and of its window; the last axis is one run of each
+  Shape around, window;    ///< shapes of the array and of its window; the last axis is a run
   std::int64_t piece = 1;  ///< bytes
-  ops::Strides strides;    ///< of the array, in pieces
+  ops::Strides strides;    ///< strides of the array, in pieces
 
   Window(const TensorType& x, const Shape& extents) {
     std::size_t axes = x.shape.size();
@@ -31,7 +31,7 @@ std::string number(std::size_t n) {
   return std::to_string(n);
 }
 
-/// Declares `base`, the piece with which the window begins; a thread that finds that it does not lie within the array goes no further.
+/// Declares `base`, the window's first piece; if the window is not within the array, the threads return.
 void find_window(KernelText& kernel, const KernelRequest& request, std::size_t first, const Shape& extents, const Window& window) {
   const Shape& shape = request.input_types[0].shape;
   const bool vector = request.input_types.size() == first + 1 && request.input_types[first].rank() == 1;
@@ -42,13 +42,13 @@ void find_window(KernelText& kernel, const KernelRequest& request, std::size_t f
            << ", at = start < 0 ? start + " << kernel.constant(shape[axis]) << " : start;\n"
            << "    if (at < 0 || at > " << kernel.constant(shape[axis] - extents[axis])
            << ") {\n      tell_fault(fault, ticket, start);\n      return;\n    }\n";
-    // Along the axes of the run there is one place only.
+    // Along the axes of the run the only valid start is 0.
     if (axis + 1 < window.around.size()) kernel << "    base += (Index)at * " << kernel.index(window.strides[axis]) << ";\n";
     kernel << "  }\n";
   }
 }
 
-/// The pieces of the window, one a thread: `i` is its number, `base + at0` where it is in the array.
+/// Opens the loop over the window's pieces, one for each thread: `i` is the piece's number, `base + at0` its offset in the array.
 void begin_window(KernelText& kernel, const Architecture& architecture, const Window& window) {
   kernel << "  typedef " << piece_type(window.piece) << " Piece;\n";
   const Walk walk = make_walk(window.window, std::span(&window.strides, 1));
@@ -56,7 +56,7 @@ void begin_window(KernelText& kernel, const Architecture& architecture, const Wi
   kernel.locate(walk, "i");
 }
 
-/// Operands from `first` on keep their type: they are the starts.
+/// of_bytes(), except that the operands from `first` on, the starts, keep their type.
 KernelRequest of_bytes_but_starts(const KernelRequest& request, std::size_t first) {
   KernelRequest bytes = of_bytes(request);
   for (std::size_t i = first; i < bytes.input_types.size(); ++i) bytes.input_types[i].dtype = request.input_types[i].dtype;

@@ -8,7 +8,7 @@
 namespace cleave::runtime::cuda {
 namespace {
 
-constexpr std::size_t kMostWork = std::size_t{256} << 20;  ///< bytes; what wants more is passed over
+constexpr std::size_t kMostWork = std::size_t{256} << 20;  ///< bytes of workspace; algorithms that need more are skipped
 constexpr int kMostOffers = 8;
 
 DnnType type_of(DType dtype) {
@@ -20,10 +20,10 @@ DnnType type_of(DType dtype) {
   }
 }
 
-/// Not an error: there is another way.
+/// True if the library does not support the request. That is no error, because cleave's own kernel takes it.
 bool refuses(DnnResult result) {
   const int code = static_cast<int>(result);
-  constexpr int kBadParameter8 = 3, kNotSupported8 = 9;  // of cuDNN 8; cuDNN 9 numbers kinds of errors by thousands
+  constexpr int kBadParameter8 = 3, kNotSupported8 = 9;  // cuDNN 8's codes; cuDNN 9 numbers kinds of errors by thousands
   return code == kBadParameter8 || code == kNotSupported8 || (code >= 2000 && code < 4000);
 }
 
@@ -33,7 +33,7 @@ std::vector<int> strides_of(const std::vector<int>& extents) {
   return strides;
 }
 
-/// The library's descriptions of one convolution, given back at the end.
+/// The library's descriptors of one convolution, destroyed with this object.
 class Descriptions {
  public:
   explicit Descriptions(std::shared_ptr<Dnn> dnn) : dnn_(std::move(dnn)) {}
@@ -47,7 +47,7 @@ class Descriptions {
     if (convolution) api().cudnnDestroyConvolutionDescriptor(convolution);
   }
 
-  /// The first call that failed in `failed`.
+  /// Creates the descriptors; `failed` becomes the name of the first call that failed.
   DnnResult make(const KernelRequest& request, const char*& failed) {
     const ops::Convolution conv = ops::convolution_of(request.input_types, *request.attributes);
     const DType dtype = request.result_types[0].dtype;
@@ -95,7 +95,7 @@ class Descriptions {
     return result;
   }
 
-  /// f32 is true f32: the library would round operands to TF32 by itself.
+  /// Keeps f32 true f32: by default the library would round operands to TF32.
   static DnnMath math_of(DType dtype) { return dtype == DType::f32 || dtype == DType::f64 ? DnnMath::multiply_add : DnnMath::tensor_cores; }
 
   [[nodiscard]] const DnnApi& api() const { return dnn_->api(); }
@@ -112,7 +112,7 @@ class ConvolutionCall final : public LibraryCall {
  public:
   ConvolutionCall(const std::shared_ptr<Dnn>& dnn, DType dtype) : dnn_(dnn), d_(dnn), dtype_(dtype) {}
 
-  /// False: the library refuses it.
+  /// False if the library refuses the convolution.
   Result<bool> make(const KernelRequest& request) {
     const char* failed = nullptr;
     const DnnResult result = d_.make(request, failed);
@@ -146,7 +146,7 @@ class ConvolutionCall final : public LibraryCall {
   }
 
  private:
-  /// The first of the library's offers, best first, that gives equal bits in every run, in no other arithmetic than was asked for.
+  /// Takes the first of the library's proposals, best first, that is deterministic and uses no other arithmetic than was asked for.
   Result<bool> choose() {
     const DnnApi& api = dnn_->api();
     DnnOffer offers[kMostOffers];
@@ -160,7 +160,7 @@ class ConvolutionCall final : public LibraryCall {
       const DnnOffer& offer = offers[i];
       const bool rounds = offer.math == DnnMath::tensor_cores || offer.math == DnnMath::tensor_cores_with_rounding;
       if (offer.status != DnnResult::success || offer.deterministic == 0 || offer.work_bytes > kMostWork || (exact && rounds)) continue;
-      // Where tensor cores are allowed, the description says which of the two arithmetics the offer is for.
+      // If tensor cores are allowed, the descriptor's math type must be the one that the proposal is for.
       const DnnMath math = exact ? DnnMath::multiply_add : offer.math;
       Status status = dnn_->check("cudnnSetConvolutionMathType", api.cudnnSetConvolutionMathType(d_.convolution, math));
       if (!status) return status.error();
@@ -211,7 +211,7 @@ bool has_convolution(const KernelRequest& request) {
   const ops::Convolution conv = ops::convolution_of(request.input_types, *request.attributes);
   return std::all_of(conv.window.begin(), conv.window.end(), [&](const ops::WindowAxis& axis) {
     const bool small = std::max({axis.before, axis.after, axis.stride, axis.dilation}) <= kMost / 4 && axis.span() <= kMost / 4;
-    // The library pads alike at both ends, and makes as many windows as fit.
+    // The library pads both ends equally, and computes as many windows as fit.
     return small && axis.before >= 0 && (axis.in + 2 * axis.before - axis.span()) / axis.stride + 1 == axis.out &&
            axis.in + 2 * axis.before >= axis.span();
   });

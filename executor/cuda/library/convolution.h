@@ -1,12 +1,12 @@
-// conv by cuDNN. What it has no algorithm for is left to the kernel of our own (kernels/convolution.cpp). Knows no device: memory comes
-// with each call.
+// `conv` by cuDNN: `prepare_convolution`. Convolutions for which cuDNN has no algorithm run on cleave's own kernel
+// (kernels/convolution.cpp). Knows no device: memory is passed with each call.
 #pragma once
 
 #include "executor/cuda/library/library_op.h"
 
 namespace cleave::runtime::cuda {
 
-/// What one device's convolutions share: the library's handle.
+/// The library handle that one device's convolutions share.
 class Dnn {
  public:
   static Result<std::shared_ptr<Dnn>> open(const DnnApi& api, const Context& context);
@@ -17,7 +17,7 @@ class Dnn {
   [[nodiscard]] const DnnApi& api() const { return api_; }
   [[nodiscard]] DnnHandle handle() const { return handle_; }
   [[nodiscard]] bool stuck() const { return context_.stuck(); }
-  /// Success, or what went wrong in `call`.
+  /// Success, or an Error that says why `call` failed.
   [[nodiscard]] Status check(const char* call, DnnResult result) const;
 
  private:
@@ -28,9 +28,10 @@ class Dnn {
   DnnHandle handle_ = nullptr;
 };
 
-/// Of floating types, with as much padding behind as before as far as windows see it, in numbers that fit into 32 bits.
+/// True if cuDNN may take the convolution: floating types, symmetric padding (as far as windows reach into it), and numbers that fit into
+/// 32 bits.
 bool has_convolution(const KernelRequest& request);
-/// Nothing: the library refuses it.
+/// Nothing if the library refuses the convolution.
 Result<std::optional<LibraryOp>> prepare_convolution(const std::shared_ptr<Dnn>& dnn, const KernelRequest& request);
 
 }  // namespace cleave::runtime::cuda

@@ -1,5 +1,5 @@
-// DnnApi: the calls of cuDNN, the library of neural networks, that convolutions need, as a table filled at run time: those that cuDNN 8 and
-// 9 both have. Types and numbers are cuDNN's, written down here so that a build needs no header of it;
+// DnnApi: the calls of cuDNN that convolutions need, as a table filled at run time. It holds only calls that both cuDNN 8 and 9 have. Types
+// and numbers are cuDNN's, repeated here so that a build needs no header of it;
 // tests/executor/cuda/convolution_test.cpp compares them with the header where there is one.
 #pragma once
 
@@ -41,7 +41,7 @@ enum class DnnFormat : int { channels_first = 0 };
 enum class DnnMode : int { cross_correlation = 1 };
 enum class DnnAlgorithm : int {};
 
-/// An algorithm as cuDNN offers it.
+/// An algorithm that cuDNN proposes; has the layout of cudnnConvolutionFwdAlgoPerf_t.
 struct DnnOffer {
   DnnAlgorithm algorithm{};
   DnnResult status = DnnResult::success;

@@ -1,5 +1,5 @@
-// FftApi: the calls of cuFFT, the library of Fourier transforms, as a table filled at run time. Types and numbers are cuFFT's, written down
-// here so that a build needs no header of it; tests/executor/cuda/fourier_test.cpp compares them with the header where there is one.
+// FftApi: the calls of cuFFT as a table filled at run time. Types and numbers are cuFFT's, repeated here so that a build needs no header of
+// it; tests/executor/cuda/fourier_test.cpp compares them with the header where there is one.
 #pragma once
 
 #include <cstddef>
@@ -28,7 +28,7 @@ enum class FftResult : int { success = 0 };
 enum class FftType : int { r2c = 0x2a, c2r = 0x2c, c2c = 0x29, d2z = 0x6a, z2d = 0x6c, z2z = 0x69 };
 inline constexpr int kFftForward = -1, kFftInverse = 1;
 
-/// Memory of the device has no type here; `stream` is a CUstream.
+/// Pointers to device memory are untyped; `stream` is a CUstream.
 struct FftApi {
   FftResult (*cufftCreate)(FftHandle* plan) = nullptr;
   FftResult (*cufftDestroy)(FftHandle plan) = nullptr;

@@ -1,5 +1,5 @@
-// One transform of all lines of a tensor is one plan of cuFFT. It steps through lines by one stride and one distance: lines that have other
-// axes on both sides of theirs are laid end to end in scratch memory first, and taken back from there.
+// One cuFFT plan transforms all lines of a tensor. A plan has one stride and one distance between lines. Lines with other axes both before
+// and after their axis therefore are copied end to end into scratch memory first, and back afterwards.
 #include "executor/cuda/library/fourier.h"
 
 #include <algorithm>
@@ -20,7 +20,8 @@ std::optional<FourierKind> kind_of(const OpDef& op) {
   return std::nullopt;
 }
 
-/// Where the numbers of an operand lie: those of a line `behind` apart, `before` times `behind` lines. A pair is one number.
+/// The layout of an operand: `before` times `behind` lines, whose numbers are `behind` apart. A (real, imaginary) pair is one number of two
+/// `parts`.
 struct Side {
   std::int64_t before = 1, extent = 1, behind = 1, parts = 1;
 
@@ -46,7 +47,8 @@ struct Transform {
   [[nodiscard]] std::int64_t length() const { return kind == FourierKind::to_real ? out.extent : in.extent; }
   [[nodiscard]] std::int64_t lines() const { return in.before * in.behind; }
   [[nodiscard]] bool between() const { return in.before > 1 && in.behind > 1; }
-  /// What makes real numbers destroys what it reads, and must not see what a real signal's transform does not have.
+  /// True if the input is copied first. A transform to real numbers overwrites its input, and its input must not have the imaginary parts
+  /// that a real signal's transform cannot have.
   [[nodiscard]] bool gathers() const { return between() || kind == FourierKind::to_real; }
   [[nodiscard]] bool scatters() const { return between(); }
   [[nodiscard]] bool scales() const { return kind == FourierKind::backward || kind == FourierKind::to_real; }
@@ -60,7 +62,7 @@ struct Transform {
   }
 };
 
-// --- kernels around ----------------------------------------------------------------------------------------------------------------------
+// --- the kernels before and after the plan -----------------------------------------------------------------------------------------------
 
 struct KernelText {
   const char* entry;
@@ -89,10 +91,10 @@ extern "C" __global__ void scale(const Real* x, Real* y, const Real* scratch, Si
 }
 )"}};
 
-/// The kernels that `launches` name.
+/// The text of the kernels that `launches` name.
 std::string text_for(const Transform& transform, const std::vector<KernelLaunch>& launches) {
   std::string text = std::string("typedef ") + (transform.wide ? "double" : "float") + " Real;\ntypedef long long Size;\n";
-  // Number `i` of lines end to end is this one of the tensor; a pair is two.
+  // place(): maps the index `i` of the end-to-end lines to the tensor's index; a pair has two indices.
   text += R"(
 __device__ Size place(Size i, Size extent, Size behind, Size parts) {
   const Size number = i / parts, line = number / extent;
@@ -149,7 +151,7 @@ class FourierCall final : public LibraryCall {
     made_ = true;
     status = check("cufftSetAutoAllocation", api_.cufftSetAutoAllocation(handle_, 0));
     if (!status) return status;
-    const auto step = [](const Side& side, bool end_to_end) {  // from number to number, from line to line
+    const auto step = [](const Side& side, bool end_to_end) {  // the distances between numbers and between lines
       return end_to_end || side.behind == 1 ? std::pair<long long, long long>(1, side.extent)
                                             : std::pair<long long, long long>(side.behind, 1);
     };

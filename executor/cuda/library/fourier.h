@@ -1,4 +1,4 @@
-// fft, ifft, rfft and irfft by cuFFT. Knows no device: memory comes with each call.
+// fft, ifft, rfft and irfft by cuFFT: `prepare_fourier`. Knows no device: memory is passed with each call.
 #pragma once
 
 #include "executor/cuda/library/library_op.h"

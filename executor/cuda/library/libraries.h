@@ -1,5 +1,5 @@
-// Libraries: what a GPU can do without, each opened when it is first asked for. What one of them does runs on the host where it is missing,
-// so whoever plans asks here as well. Knows tables of calls, no operation.
+// Libraries: the optional CUDA libraries, each opened at its first use. If one is missing, its operations run on the host; planning
+// therefore asks here too. Knows tables of calls, no operation.
 #pragma once
 
 #include <functional>
@@ -12,14 +12,14 @@
 
 namespace cleave::runtime::cuda {
 
-/// A table that is filled once, by whoever asks first.
+/// A table of calls that the first `get` fills.
 template <class Api>
 class OptionalLibrary {
  public:
   using Load = std::function<Result<Api>()>;
   explicit OptionalLibrary(Load load) : load_(std::move(load)) {}
 
-  /// The table, or why there is none. From any thread.
+  /// The table, or the reason why there is none. From any thread.
   const Result<Api>& get() const {
     std::call_once(once_, [this] { api_ = load_(); });
     return *api_;

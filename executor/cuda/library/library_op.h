@@ -1,5 +1,5 @@
-// LibraryOp: one operation that an optional library does: its calls, prepared once and put into a stream often, and kernels of our own
-// before and behind them. Which operations there are, and how each is told to its library, is known to library_ops.cpp and what it lists.
+// LibraryOp: one operation that an optional library computes: its library calls, prepared once and enqueued often, and cleave's own kernels
+// around them. Only library_ops.cpp, and the files of its table, know the operations and how each maps to its library.
 #pragma once
 
 #include <memory>
@@ -25,28 +25,28 @@ class LibraryCall {
 
 struct LibraryOp {
   struct Call {
-    std::size_t behind = 0;  ///< how many launches of `around` come first
+    std::size_t behind = 0;  ///< how many launches of `around` run before this call
     std::shared_ptr<LibraryCall> call;
   };
   KernelSource around;
   std::vector<Call> calls;  ///< in order
-  bool captures = true;     ///< may become part of a graph
+  bool captures = true;     ///< true if the calls may be captured into a CUDA graph
 };
 
 class Dnn;
 class Solver;
 
-/// What all operations of one device have in common.
+/// The libraries and handles that all operations of one device share.
 struct LibrarySetting {
-  const Libraries* libraries = nullptr;      ///< null: there are none. Outlives what is prepared
-  const Context* context = nullptr;          ///< outlives it too
-  std::shared_ptr<Solver> solver = nullptr;  ///< once there is one
-  std::shared_ptr<Dnn> dnn = nullptr;        ///< once there is one
+  const Libraries* libraries = nullptr;      ///< null: there are none. Must outlive the prepared operations
+  const Context* context = nullptr;          ///< must outlive the prepared operations
+  std::shared_ptr<Solver> solver = nullptr;  ///< opened at its first use
+  std::shared_ptr<Dnn> dnn = nullptr;        ///< opened at its first use
 };
 
-/// Whether a library that is there does the request; needs types and attributes only.
+/// True if an available library can compute the request; needs types and attributes only.
 bool has_library_op(const Libraries& libraries, const KernelRequest& request);
-/// Nothing: no library does it.
+/// Nothing if no library can compute the request.
 Result<std::optional<LibraryOp>> prepare_library_op(LibrarySetting& setting, const KernelRequest& request);
 
 }  // namespace cleave::runtime::cuda

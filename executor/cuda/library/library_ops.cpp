@@ -1,4 +1,4 @@
-// The operations that optional libraries do: one row a library.
+// The table of optional libraries and the operations that they compute, one row for each library.
 #include "executor/cuda/library/convolution.h"
 #include "executor/cuda/library/fourier.h"
 #include "executor/cuda/library/library_op.h"
@@ -44,7 +44,7 @@ constexpr Row kRows[] = {{has_fourier, [](const Libraries& all) { return all.fft
                          {has_solver, [](const Libraries& all) { return all.solver.get().ok(); }, by_solver},
                          {has_convolution, [](const Libraries& all) { return all.dnn.get().ok(); }, by_dnn}};
 
-/// Null: no library that is there does it.
+/// Null if no available library computes the request.
 const Row* find_row(const Libraries& libraries, const KernelRequest& request) {
   if (!request.steps.empty()) return nullptr;
   for (const Row& row : kRows) {

@@ -18,7 +18,7 @@ Status check_solver(const std::string& call, SolverResult result) {
   return Error{call + " failed: " + what, {}, ErrorKind::machine};
 }
 
-/// Whether the calls that the layout needs stand in one step, or in two with a kernel of our own between.
+/// The stages of an operation's library calls: most have only the first; `qr` has two, with cleave's own kernel between them.
 enum class Stage : std::uint8_t { first, second };
 
 class MatrixCalls final : public LibraryCall {
@@ -26,7 +26,7 @@ class MatrixCalls final : public LibraryCall {
   MatrixCalls(std::shared_ptr<Solver> solver, const SolverLayout& layout, Stage stage)
       : solver_(std::move(solver)), routines_(layout.wide ? solver_->api().f64 : solver_->api().f32), layout_(layout), stage_(stage) {}
 
-  /// Elements of work memory.
+  /// The number of elements of work memory that the routines need.
   Result<std::int64_t> find_size() {
     const int m = as_int(layout_.m), n = as_int(layout_.n), k = as_int(layout_.k), tall = std::max(m, n);
     SolverHandle handle = solver_->handle();
@@ -143,7 +143,7 @@ bool has_solver(const KernelRequest& request) {
 Result<LibraryOp> prepare_solver(const std::shared_ptr<Solver>& solver, const KernelRequest& request) {
   SolverLayout layout(request);
   LibraryOp op;
-  op.captures = false;  // the library does not say which of its routines wait for the device
+  op.captures = false;  // the library does not document which routines wait for the device
   op.around = solver_kernels(layout, request);
   std::int64_t work = 1;
   const std::size_t stages = layout.op == SolverOp::qr ? 2 : 1;

@@ -1,5 +1,5 @@
-// Linear algebra by cuSOLVER, matrix by matrix. What lies row by row here is, column by column, the transposed matrix; what is made of that
-// is written at each operation. Knows no device: memory comes with each call.
+// Linear algebra by cuSOLVER, one call for each matrix: `prepare_solver`. cuSOLVER is column-major and so sees the transpose of cleave's
+// row-major matrices; solver_layout.cpp says at each operation how that is handled. Knows no device: memory is passed with each call.
 #pragma once
 
 #include "executor/cuda/library/library_op.h"
@@ -7,7 +7,7 @@
 
 namespace cleave::runtime::cuda {
 
-/// What one device's operations share: the library's handle.
+/// The library handle that one device's operations share.
 class Solver {
  public:
   static Result<std::shared_ptr<Solver>> open(const SolverApi& api, const Context& context);
@@ -26,7 +26,7 @@ class Solver {
   SolverHandle handle_ = nullptr;
 };
 
-/// Large batches are not its: a call a matrix takes longer than the host's work on small ones.
+/// False for large batches: one call for each matrix takes longer than the host's work on small matrices.
 bool has_solver(const KernelRequest& request);
 Result<LibraryOp> prepare_solver(const std::shared_ptr<Solver>& solver, const KernelRequest& request);
 

@@ -1,5 +1,5 @@
-// SolverApi: the calls of cuSOLVER, the library of linear algebra, as a table filled at run time. Types and numbers are cuSOLVER's, written
-// down here so that a build needs no header of it; tests/executor/cuda/solver_test.cpp compares them with the header where there is one.
+// SolverApi: the calls of cuSOLVER as a table filled at run time. Types and numbers are cuSOLVER's, repeated here so that a build needs no
+// header of it; tests/executor/cuda/solver_test.cpp compares them with the header where there is one.
 #pragma once
 
 #include "graph/base/result.h"
@@ -12,7 +12,8 @@ enum class SolverJob : int { values = 0, vectors = 1 };
 enum class SolverTriangle : int { lower = 0, upper = 1 };
 enum class SolverTurn : int { none = 0, transposed = 1 };
 
-/// Of matrices column by column, in memory of the device that has no type here. What a routine finds wrong it writes to `info`.
+/// The routines of one element type, for column-major matrices. Pointers to device memory are untyped. A routine writes its numerical
+/// failure to `info`.
 struct SolverRoutines {
   using Job = SolverJob;
   using Triangle = SolverTriangle;

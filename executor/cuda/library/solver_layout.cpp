@@ -26,7 +26,7 @@ ops::MatrixBatch batch_of(const KernelRequest& request) {
   return {result_shape(request), operands};
 }
 
-/// `Size from0(Size i)`: elements before matrix i in an operand.
+/// The text of `Size from0(Size i)`: the number of elements before matrix i in an operand.
 std::string offset_text(const KernelRequest& request, const ops::MatrixBatch& batch, std::size_t operand) {
   const Shape& result = request.result_types[0].shape;
   Shape axes = request.input_types.size() == 1      ? ops::batch_of(request.input_types[0].shape)
@@ -41,7 +41,7 @@ std::string offset_text(const KernelRequest& request, const ops::MatrixBatch& ba
   return text + "  return at;\n}\n";
 }
 
-/// Each of the texts is what thread `at` does for element (r, c) of matrix i.
+/// The texts of the kernels' bodies. Each is the work of one thread, for element e of matrix i.
 struct Bodies {
   std::string before, between, behind;
   std::int64_t before_count = 0, between_count = 0, behind_count = 0;
@@ -53,7 +53,7 @@ constexpr const char* kSingularIf = "  if (e == 0 && info[i] != 0) BAD(i);\n";
 Bodies bodies_of(const SolverLayout& l) {
   const std::int64_t square = l.n * l.n, all = l.m * l.n;
   switch (l.op) {
-    // A as it lies is A' to the library, which solves with its transposed. The right side is turned, and the result is turned back.
+    // The library sees our A as A', and so solves with the transposed flag. The right-hand side is transposed, and the result back.
     case SolverOp::solve:
       return {
           "  if (e < n * n) a[i * n * n + e] = x0[from0(i) + e];\n"
@@ -64,7 +64,7 @@ Bodies bodies_of(const SolverLayout& l) {
           0,
           l.n * l.sides,
           true};
-    // A as it lies is A', whose inverse column by column is the inverse of A row by row: nothing is turned.
+    // The library sees A', whose column-major inverse is the row-major inverse of A: nothing is transposed.
     case SolverOp::inverse:
       return {"  a[i * n * n + e] = x0[from0(i) + e];\n  y0[i * n * n + e] = e / n == e % n ? (Real)1 : (Real)0;\n",
               {},
@@ -73,7 +73,7 @@ Bodies bodies_of(const SolverLayout& l) {
               0,
               1,
               true};
-    // A and A' have one determinant.
+    // A and A' have the same determinant.
     case SolverOp::determinant:
     case SolverOp::log_determinant: {
       std::string text = R"(  double logarithm = 0;
@@ -88,7 +88,7 @@ Bodies bodies_of(const SolverLayout& l) {
                                             : "  y0[i] = (Real)sign;\n  y1[i] = sign == 0 ? (Real)log(0.0) : (Real)logarithm;\n";
       return {"  a[i * n * n + e] = x0[from0(i) + e];\n", {}, std::move(text), square, 0, 1, false};
     }
-    // Of the lower triangle, mirrored, the library makes one factor where it belongs: its U column by column is L row by row.
+    // The lower triangle is mirrored. The library's column-major U then is our row-major L, and is written where it belongs.
     case SolverOp::cholesky:
       return {"  const Size r = e / n, c = e % n;\n  y0[i * n * n + e] = x0[from0(i) + (r > c ? e : c * n + r)];\n",
               {},
@@ -98,7 +98,7 @@ Bodies bodies_of(const SolverLayout& l) {
               0,
               square,
               true};
-    // A is turned; R is read before Q takes its place; both get the signs that make R's diagonal positive.
+    // A is transposed. R is read before Q overwrites it. Both get the signs that make R's diagonal positive.
     case SolverOp::qr:
       return {"  a[i * m * n + e % n * m + e / n] = x0[from0(i) + e];\n",
               "  const Size r = e / n, c = e % n;\n  const Real sign = a[i * m * n + r * m + r] < 0 ? (Real)-1 : (Real)1;\n"
@@ -108,7 +108,7 @@ Bodies bodies_of(const SolverLayout& l) {
               l.k * l.n,
               l.m * l.k,
               false};
-    // The lower triangle, mirrored, is the same either way; eigenvectors are columns and are turned.
+    // The mirrored lower triangle is its own transpose. Eigenvectors are columns, and so are transposed.
     case SolverOp::eigen:
     case SolverOp::eigenvalues: {
       std::string before = R"(  const Size r = e / n, c = e % n;
@@ -124,7 +124,8 @@ Bodies bodies_of(const SolverLayout& l) {
   for (Size r = 0; r < n; ++r) y1[i * n * n + r * n + e] = turned ? -column[r] : column[r];
 )" + lost, square, 0, l.n, true};
     }
-    // The library wants no more columns than rows: a tall A is turned, of another the transposed is taken, as it lies.
+    // The library requires at least as many rows as columns: a tall A is transposed; a wide A is passed unchanged, which the library sees
+    // as A'.
     case SolverOp::svd:
     case SolverOp::singular_values: {
       std::string before = std::string("  const Real value = x0[from0(i) + e];\n  const bool finite = value - value == 0;\n") +
@@ -132,7 +133,8 @@ Bodies bodies_of(const SolverLayout& l) {
                            " = finite ? value : (Real)0;\n  if (!finite) BAD(i);\n";
       const std::string lost = "  if (e == 0 && info[i] != 0) BAD(-1 - i);\n";
       if (l.op == SolverOp::singular_values) return {std::move(before), {}, lost, all, 0, 1, true};
-      // Column e of u, and row e of vh, with one sign. Tall: from U and V' column by column; else from V' and U as they lie.
+      // Column e of u and row e of vh get the same sign. Tall: from column-major U and V'. Wide: the library's U and V', read row-major,
+      // are our V' and U.
       std::string behind = l.tall() ? R"(  const Real *left = b + i * m * k + e * m, *right = vt + i * k * n + e;
   const Size step = 1, far = k;
 )"
@@ -199,7 +201,7 @@ SolverLayout::SolverLayout(const KernelRequest& request) : op(*solver_op(*reques
   take(s, k * element());
   take(tau, k * element());
   take(pivots, n * 4);
-  take(info, 2 * 4);  // and one that nobody reads
+  take(info, 2 * 4);  // one word more: the info of getrs, which is not read
   work = end;
 }
 

@@ -1,4 +1,4 @@
-// BlasApi: the calls of cuBLASLt, the library of matrix products, as a table filled at run time.
+// BlasApi: the calls of cuBLASLt, the library for matrix products, as a table filled at run time.
 #pragma once
 
 #include <cublasLt.h>

@@ -1,4 +1,4 @@
-// BlasHandles: what cuBLASLt hands out, given back when its owner ends, and the check that its calls go through.
+// BlasHandles: owning handles of cuBLASLt's descriptors, and `check` for the results of its calls.
 #pragma once
 
 #include <memory>
@@ -8,13 +8,13 @@
 
 namespace cleave::runtime::cuda {
 
-/// Success, or what went wrong in `call` as an Error (machine).
+/// Success, or an Error (machine) that says why `call` failed.
 inline Status check(const BlasApi& api, const char* call, cublasStatus_t result) {
   if (result == CUBLAS_STATUS_SUCCESS) return {};
   return Error{std::string(call) + " failed: " + api.cublasLtGetStatusName(result), {}, ErrorKind::machine};
 }
 
-/// Gives `Handle` back by the call `Destroy`.
+/// A deleter that releases `Handle` by the call `Destroy`.
 template <class Handle, auto Destroy>
 struct BlasRelease {
   using pointer = Handle;
@@ -28,7 +28,7 @@ using BlasProduct = BlasOwned<cublasLtMatmulDesc_t, &BlasApi::cublasLtMatmulDesc
 using BlasMatrix = BlasOwned<cublasLtMatrixLayout_t, &BlasApi::cublasLtMatrixLayoutDestroy>;
 using BlasPreference = BlasOwned<cublasLtMatmulPreference_t, &BlasApi::cublasLtMatmulPreferenceDestroy>;
 
-/// Sets `owned` to what `make(&handle)`, the library's `call`, hands out.
+/// Sets `owned` to the handle that `make(&handle)`, the library's `call`, creates.
 template <class Handle, auto Destroy, class Make>
 Status make(const BlasApi& api, std::unique_ptr<std::remove_pointer_t<Handle>, BlasRelease<Handle, Destroy>>& owned, const char* call,
             Make&& make) {

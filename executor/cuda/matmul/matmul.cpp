@@ -56,7 +56,7 @@ Status set(const BlasApi& api, const BlasMatrix& matrix, cublasLtMatrixLayoutAtt
                api.cublasLtMatrixLayoutSetAttribute(matrix.get(), attribute, &value, sizeof value));
 }
 
-/// `rows` x `columns` as it lies, row by row: for the library one of `columns` rows.
+/// Describes a row-major matrix of `rows` x `columns`, which for the column-major library has `columns` rows.
 Status make_matrix(const BlasApi& api, BlasMatrix& matrix, cudaDataType type, std::int64_t rows, std::int64_t columns, std::int64_t batch,
                    std::int64_t stride) {
   Status status = make(api, matrix, "cublasLtMatrixLayoutCreate", [&](cublasLtMatrixLayout_t* layout) {
@@ -88,9 +88,9 @@ class PreparedMatmul final : public Matmul {
         result_bytes_(static_cast<std::uint64_t>(size_of(plan_.dtype))),
         description_(std::move(description)) {}
 
-  /// Whether there is an algorithm.
+  /// Chooses the algorithm; false if there is none.
   Result<bool> choose_by(const MatmulSetting& setting, const MatmulTrial& trial) {
-    if (Status status = set_bias(trial.addresses.bias); !status) return status.error();  // the library looks at its alignment
+    if (Status status = set_bias(trial.addresses.bias); !status) return status.error();  // the library checks the address's alignment
     const auto product = [&](CUstream stream) { return launch(stream, trial.addresses, trial.workspace); };
     MatmulTests tests;
     if (trial.measure) {
@@ -126,7 +126,7 @@ class PreparedMatmul final : public Matmul {
     return status;
   }
 
-  /// Every index of the repeated axes, the last of them fastest.
+  /// Launches the product for every index of the repeated axes, the last axis fastest.
   Status launch_repeats(CUstream stream, const MatmulAddresses& addresses, CUdeviceptr workspace) {
     std::int64_t launches = 1;
     for (const MatmulPlan::Repeat& axis : plan_.repeats) launches *= axis.count;
@@ -162,10 +162,10 @@ class PreparedMatmul final : public Matmul {
   const BlasApi& api_;
   const cublasLtHandle_t handle_;
   const MatmulPlan plan_;
-  const std::uint64_t operand_bytes_, result_bytes_;  ///< of one element
+  const std::uint64_t operand_bytes_, result_bytes_;  ///< bytes of one element
   const MatmulDescription description_;
   MatmulChoice choice_;
-  CUdeviceptr bias_ = 0;  ///< that the description holds
+  CUdeviceptr bias_ = 0;  ///< the bias address in the description
 };
 
 }  // namespace
@@ -178,7 +178,7 @@ bool has_matmul(const KernelRequest& request) {
   const std::optional<MatmulRequest> found = find_matmul(request);
   if (!found || !is_floating(found->c_type.dtype)) return false;
   if (found->epilogue != Epilogue::none && found->c_type.dtype == DType::f64) return false;
-  constexpr std::int64_t kMostProducts = std::numeric_limits<std::int32_t>::max();  // that cuBLASLt counts
+  constexpr std::int64_t kMostProducts = std::numeric_limits<std::int32_t>::max();  // cuBLASLt counts the batch in 32 bits
   return found->c_type.elements() > 0 && found->a_type.shape.back() > 0 && matmul_plan(*found).batch <= kMostProducts;
 }
 

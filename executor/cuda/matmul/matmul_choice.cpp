@@ -11,10 +11,10 @@ namespace cleave::runtime::cuda {
 namespace {
 
 constexpr int kCandidates = 8;
-constexpr double kWorthwhile = 0.98;             ///< of the time so far: below it a later candidate is the better one
-constexpr std::int64_t kOperandAlignment = 256;  ///< bytes, of an operand's first element, as memory is planned
-/// Sums in one go, or parts of them in the accumulator's type put together in a separate step. The other schemes round parts to the
-/// result's type, or add where the result lies.
+constexpr double kWorthwhile = 0.98;             ///< a later candidate wins if its time is below this part of the best time so far
+constexpr std::int64_t kOperandAlignment = 256;  ///< bytes; the memory plan aligns each operand's first element so
+/// The allowed reduction schemes: unsplit sums, or partial sums in the accumulator's type that a separate step adds. The other schemes
+/// round partial sums to the result's type, or add in place.
 constexpr std::uint32_t kSchemes = CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
 
 class Chooser {
@@ -38,14 +38,14 @@ class Chooser {
   }
 
  private:
-  /// All that the answer depends on.
+  /// The cache key: everything that the choice depends on.
   [[nodiscard]] std::string key() const {
     return "cuBLASLt " + std::to_string(api_.cublasLtGetVersion()) + ", " + setting_.machine + "\n" + to_string(plan_) + ", precision " +
            std::to_string(static_cast<int>(setting_.precision)) + ", operands " + std::string(to_string(operands())) + ", workspace " +
            std::to_string(setting_.workspace_bytes) + "\n";
   }
 
-  /// What the library would take, best first by its own reckoning.
+  /// The library's proposals, best first by its own estimate.
   [[nodiscard]] Result<std::vector<MatmulChoice>> candidates() const {
     BlasPreference preference;
     if (Status status = make_preference(preference); !status) return status.error();
@@ -85,14 +85,14 @@ class Chooser {
 
   [[nodiscard]] DType operands() const { return operand_type(plan_.dtype, setting_.precision); }
 
-  /// Of an operand, or the result, in all launches: a power of two.
+  /// The alignment in bytes that an operand, or the result, has in all launches: a power of two.
   [[nodiscard]] std::uint32_t alignment(std::int64_t MatmulPlan::Repeat::*stride, DType type) const {
     std::int64_t bytes = kOperandAlignment;
     for (const MatmulPlan::Repeat& repeat : plan_.repeats) bytes = std::gcd(bytes, repeat.*stride * size_of(type));
     return static_cast<std::uint32_t>(bytes);
   }
 
-  /// A candidate that cannot run after all is passed over.
+  /// The fastest candidate; candidates that fail to run are skipped.
   static std::optional<MatmulChoice> fastest(const std::vector<MatmulChoice>& candidates,
                                              const std::function<Result<double>(const MatmulChoice&)>& measure) {
     const MatmulChoice* best = nullptr;
@@ -113,7 +113,7 @@ class Chooser {
     return text;
   }
 
-  /// What was kept, if the library still takes it.
+  /// The cached choice, if the library still accepts it.
   [[nodiscard]] std::optional<MatmulChoice> read(const std::optional<std::string>& text) const {
     MatmulChoice choice;
     if (!text || text->size() != sizeof choice.algorithm + sizeof choice.workspace_bytes) return std::nullopt;

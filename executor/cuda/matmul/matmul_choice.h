@@ -1,6 +1,6 @@
-// MatmulChoice: which of cuBLASLt's algorithms computes a product. The library names a few; where a choice can be kept on disk each is
-// tried once on the device and the fastest kept, by device, versions and plan. Where it cannot, the library's first is taken, since a
-// choice by the clock that is forgotten would not give equal bits in the next process.
+// MatmulChoice: the choice of a cuBLASLt algorithm for a product: `choose`. If choices can be cached on disk, each of the library's
+// proposals is timed once on the device, and the fastest is stored by device, versions and plan. Otherwise the library's first proposal is
+// taken, because a timed choice that is not stored could give other bits in the next process.
 #pragma once
 
 #include <optional>
@@ -9,7 +9,7 @@
 
 namespace cleave::runtime::cuda {
 
-/// A product as cuBLASLt is told of it: column by column, so that its `a` is our b, and its `b` our a.
+/// A product as cuBLASLt's descriptors: column-major, so that its `a` is our b, and its `b` our a.
 struct MatmulDescription {
   BlasProduct product;
   BlasMatrix a, b, c;
@@ -22,13 +22,13 @@ struct MatmulChoice {
   std::size_t workspace_bytes = 0;
 };
 
-/// How algorithms are tried.
+/// The functions that try an algorithm.
 struct MatmulTests {
-  std::function<Result<double>(const MatmulChoice&)> measure;  ///< the seconds of one product; null: no times are compared
-  std::function<bool(const MatmulChoice&)> runs;               ///< calls it once; null: whatever the library names is taken to run
+  std::function<Result<double>(const MatmulChoice&)> measure;  ///< gives the seconds of one product; null: no times are compared
+  std::function<bool(const MatmulChoice&)> runs;  ///< calls it once and says if that worked; null: all proposals count as able to run
 };
 
-/// Nothing: the library has none, or none that runs. What is chosen was called at least once, where there are tests.
+/// Nothing if the library has no algorithm that runs. If there are tests, the chosen algorithm has been called at least once.
 Result<std::optional<MatmulChoice>> choose(const MatmulSetting& setting, const MatmulPlan& plan, const MatmulDescription& description,
                                            const MatmulTests& tests);
 

@@ -1,4 +1,4 @@
-// gpu_probe of a build without CUDA's headers: says so.
+// gpu_probe in a build without CUDA's headers: it only reports that.
 #include <cstdio>
 
 int main() {

@@ -75,7 +75,7 @@ bool Rows::another() {
 
 namespace {
 
-/// Each by itself: one that fails does not keep the next from being measured, unless the GPU is lost.
+/// Runs the parts of the probe. After a failed part the next ones are still measured, unless the GPU is lost.
 class Parts {
  public:
   Parts(const Gpu& gpu, const ProbeOptions& options, nlohmann::ordered_json& document)

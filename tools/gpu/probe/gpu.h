@@ -1,4 +1,4 @@
-// Gpu: what the probe's measurements share: a context, the kernels, two streams, and waiting that ends in time whatever hangs.
+// Gpu: the state that the probe's measurements share: a context, the kernels, two streams, and waits that time out if the GPU hangs.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace cleave::probe {
 
 using namespace runtime::cuda;
 
-/// Seconds of a thing alone and waited for, and of one of many with one wait behind them.
+/// Seconds of one call with its own wait (`alone`), and of one of many calls with a single wait after them (`in_a_row`).
 struct Times {
   double alone = 0, in_a_row = 0;
 };
@@ -29,15 +29,15 @@ class Gpu {
   [[nodiscard]] CUstream stream(std::size_t index = 0) const { return streams_[index].get(); }
   [[nodiscard]] bool late() const { return calibration::now() > end_; }
 
-  /// Until the stream has done all that it was given. One that does not end makes the GPU count as lost.
+  /// Waits until the stream's work is done. If that takes too long, the GPU counts as lost.
   Status wait(std::size_t stream = 0);
   Result<CUfunction> function(const std::string& name) const;
   Status launch(CUfunction function, unsigned blocks, unsigned threads, const std::vector<std::uint64_t>& values = {}) const;
 
-  /// `calls(n)` does n of them and one wait.
+  /// Times `calls(n)`, which must make n calls and then wait once.
   template <class Calls>
   Result<Times> time(Calls&& calls) const {
-    constexpr double kLong = 5e-3;  // of one group; a wait is then a thousandth of it
+    constexpr double kLong = 5e-3;  // seconds of one group of calls; the wait then takes about a thousandth of it
     const auto repeated = [&](int many) {
       return calibration::seconds_of_call(slice_, [&](int n) -> Status {
         for (int i = 0; i < n; ++i)
@@ -65,12 +65,12 @@ class Gpu {
   std::array<EventHandle, 2> events_;
 };
 
-/// Takes a row of the document, or says that there is no time for more.
+/// Adds rows to one part of the document while there is time.
 class Rows {
  public:
   Rows(const Gpu& gpu, const ProbeOptions& options, nlohmann::ordered_json& document, const std::string& part);
   void add(nlohmann::ordered_json row);
-  /// Whether there is time for another; one that is left out is counted.
+  /// True if there is time for another row; otherwise the row is counted as left out.
   bool another();
 
  private:

@@ -1,5 +1,5 @@
-// gpu_probe: the raw limits of a GPU and its link as JSON. Arguments: [--device cuda[:N]] [--seconds S] [--out FILE] [--small]. With --out
-// the document is on disk after each measurement; --small tries the program itself.
+// gpu_probe: writes the raw limits of a GPU and its link as JSON. Arguments: [--device cuda[:N]] [--seconds S] [--out FILE] [--small]. With
+// --out the document is written to disk after each measurement; --small uses tiny sizes, to test the program itself.
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -15,10 +15,10 @@ struct Arguments {
   ProbeOptions options;
 };
 
-/// What a GPU that is none does in no time.
+/// Sets sizes that are quick on a fake GPU.
 void make_small(ProbeOptions& options) {
   options.largest_copy = 1 << 20;
-  options.memory_bytes = 1;  // what the widest kernel reads in one go
+  options.memory_bytes = 1;  // is rounded up to one pass of the widest kernel
   options.round_trips = 20;
   options.products = {{8, 4, 2}};
 }
@@ -45,7 +45,7 @@ bool parse(int argc, char** argv, Arguments& arguments) {
   return arguments.options.seconds > 0;
 }
 
-/// Whole at every moment, as whoever reads it may do so at any: written beside and moved there.
+/// Writes a temporary file and renames it, so that readers see a whole document at any time.
 bool write(const nlohmann::ordered_json& document, const std::string& file) {
   if (file.empty()) return true;
   const std::string beside = file + ".new";
@@ -96,5 +96,5 @@ int main(int argc, char** argv) {
   }
   const int code = cleave::probe::run(arguments);
   std::fflush(nullptr);
-  std::_Exit(code);  // what a GPU that hangs has not done is not waited for
+  std::_Exit(code);  // without destructors, which would wait for a GPU that hangs
 }

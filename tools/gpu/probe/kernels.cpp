@@ -1,4 +1,4 @@
-// The probe's kernels. What is compiled is this text, by NVRTC, for the device at hand.
+// The text of the probe's kernels, which NVRTC compiles at run time for the GPU.
 #include "tools/gpu/probe/probe.h"
 
 namespace cleave::probe {

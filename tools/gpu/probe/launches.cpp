@@ -1,4 +1,4 @@
-// Launches, graphs, and flags between the host and a kernel that stays.
+// Measures launches, graphs, and a ping-pong of flags between the host and a persistent kernel.
 #include <atomic>
 #include <new>
 
@@ -24,7 +24,7 @@ Status measure_launches(Gpu& gpu, Rows& rows) {
 
 namespace {
 
-/// `nodes` kernels that do nothing, one after the other.
+/// A graph of `nodes` empty kernels, one after the other.
 Result<GraphExecHandle> make_graph(Gpu& gpu, CUfunction kernel, int nodes) {
   const DriverApi& driver = gpu.driver();
   const Result<GraphHandle> graph =
@@ -75,9 +75,9 @@ Status measure_graphs(Gpu& gpu, Rows& rows) {
 
 namespace {
 
-constexpr std::size_t kApart = 256;  ///< bytes between the two words, so that neither side disturbs the other's
+constexpr std::size_t kApart = 256;  ///< bytes between the two words, to avoid false sharing
 
-/// Asks `rounds` times; the seconds of all but the first, which waits for the launch too. Nothing where no answer came in time.
+/// Makes `rounds` round trips, and gives the seconds of all but the first, which includes the launch. Nothing if an answer took too long.
 std::optional<double> ask(std::atomic<std::uint32_t>& asked, const std::atomic<std::uint32_t>& answered, std::uint32_t rounds,
                           double limit) {
   const double launched = calibration::now();
@@ -104,7 +104,7 @@ Status measure_ping_pong(Gpu& gpu, const ProbeOptions& options, Rows& rows) {
   auto* const bytes = static_cast<std::byte*>(words->get());
   auto* const asked = new (bytes) std::atomic<std::uint32_t>(0);
   auto* const answered = new (bytes + kApart) std::atomic<std::uint32_t>(0);
-  const double limit = options.patience / 4;  // the kernel ends by itself a little later
+  const double limit = options.patience / 4;  // the host's limit; the kernel's own limit is a little later
   const auto rounds = static_cast<std::uint32_t>(options.round_trips);
   std::vector<double> times;
   for (int i = 0; i < 5 && rows.another(); ++i) {

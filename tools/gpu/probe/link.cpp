@@ -1,4 +1,4 @@
-// The link by size: each direction alone and both at once, from memory that is page-locked and from memory that is not.
+// Measures copies over the link by size: each direction alone and both at once, with page-locked and with pageable host memory.
 #include <cstring>
 #include <thread>
 
@@ -34,7 +34,7 @@ class Link {
     return copies(Way::to_device, size, 1);
   }
 
-  /// `calls` copies each way, and a wait.
+  /// Makes `calls` copies in each direction that `way` has, and waits.
   Status copies(Way way, std::size_t bytes, int calls) {
     if (way == Way::to_host) return to_host(bytes, calls);
     if (way == Way::to_device) return to_device(bytes, calls);
@@ -71,7 +71,7 @@ class Link {
       if (Status status = enqueue_to_host(bytes); !status) return status;
     return gpu_.wait(1);
   }
-  /// The driver copies pageable memory on the calling thread.
+  /// Copies in both directions from two threads, because the driver copies pageable memory on the calling thread.
   Status from_two_threads(std::size_t bytes, int calls) {
     Status other;
     std::thread thread([&] {
@@ -95,7 +95,8 @@ Status measure_link(Gpu& gpu, const ProbeOptions& options, bool pageable, Rows& 
   if (Status status = link.make(options.largest_copy); !status) return status;
   for (const auto& [way, name] : kWays) {
     for (std::int64_t bytes = 1024; bytes <= options.largest_copy; bytes *= 4) {
-      if (pageable && way == Way::both && bytes < (1 << 20) && bytes * 4 <= options.largest_copy) continue;  // a thread's start is no copy
+      // Starting the thread would take longer than the copy.
+      if (pageable && way == Way::both && bytes < (1 << 20) && bytes * 4 <= options.largest_copy) continue;
       if (!rows.another()) return {};
       const Way direction = way;
       const Result<Times> times = gpu.time([&](int calls) { return link.copies(direction, static_cast<std::size_t>(bytes), calls); });

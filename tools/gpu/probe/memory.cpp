@@ -1,11 +1,11 @@
-// Device memory by the width of an access, and by the driver's own copy.
+// Measures the bandwidth of device memory by the width of an access, and that of the driver's own copy.
 #include "tools/gpu/probe/gpu.h"
 
 namespace cleave::probe {
 namespace {
 
-constexpr unsigned kThreads = 256, kBlocksOfOne = 8;  ///< of a block; of a multiprocessor
-constexpr std::int64_t kInFlight = 4;                 ///< accesses of a thread (kernels.cpp)
+constexpr unsigned kThreads = 256, kBlocksOfOne = 8;  ///< threads of a block; blocks on a multiprocessor
+constexpr std::int64_t kInFlight = 4;                 ///< accesses of a thread in flight (kernels.cpp)
 
 nlohmann::ordered_json row(const char* access, int width, double bytes, const Times& times) {
   nlohmann::ordered_json made{{"access", access}};
@@ -20,7 +20,7 @@ nlohmann::ordered_json row(const char* access, int width, double bytes, const Ti
 
 Status measure_memory(Gpu& gpu, const ProbeOptions& options, Rows& rows) {
   const auto blocks = static_cast<unsigned>(gpu.context().architecture().multiprocessors) * kBlocksOfOne;
-  const std::int64_t at_once = 16 * kInFlight * blocks * kThreads;  // bytes, of the widest
+  const std::int64_t at_once = 16 * kInFlight * blocks * kThreads;  // bytes of one pass of the widest access
   const std::int64_t bytes = std::max<std::int64_t>(options.memory_bytes / at_once, 1) * at_once;
   const Result<DeviceMemory> from = make_device_memory(gpu.context(), bytes), to = make_device_memory(gpu.context(), bytes);
   if (!from || !to) return (from ? to : from).error();

@@ -1,4 +1,4 @@
-// cuBLASLt called directly, with the best of the algorithms that it names: what a matrix product can reach.
+// Measures the speed that matrix products can reach: cuBLASLt, called directly, with the best of its proposed algorithms.
 #include "executor/cuda/matmul/matmul_choice.h"
 #include "tools/gpu/probe/gpu.h"
 
@@ -15,7 +15,7 @@ struct Kind {
   const char* name;
   DType type;
   Precision precision;
-  std::uint64_t base, mask, sign;  ///< of the numbers' bits (kernels.cpp: fill)
+  std::uint64_t base, mask, sign;  ///< parameters for random numbers' bits (kernels.cpp: fill)
 };
 constexpr Kind kKinds[] = {{"f32", DType::f32, Precision::f32, 0x3E000000, 0x00FFFFFF, 0x80000000},
                            {"tf32", DType::f32, Precision::tf32, 0x3E000000, 0x00FFFFFF, 0x80000000},
@@ -59,7 +59,7 @@ class Products {
     const cublasLtMatmulHeuristicResult_t* best = nullptr;
     double least = 0;
     for (const cublasLtMatmulHeuristicResult_t& each : *named) {
-      if (!multiply(*product, each, 1)) continue;  // named, and does not run: so it is now and then
+      if (!multiply(*product, each, 1)) continue;  // the library sometimes proposes algorithms that do not run
       const double before = calibration::now();
       if (Status status = multiply(*product, each, 3); !status) return status.error();
       const double taken = calibration::now() - before;
@@ -101,7 +101,7 @@ class Products {
     return found;
   }
 
-  /// `calls` products, and a wait. The library counts columns first: our b is its a.
+  /// Makes `calls` products, and waits. The library is column-major: our b is its a.
   Status multiply(const MatmulDescription& product, const cublasLtMatmulHeuristicResult_t& with, int calls) {
     const float one = 1, zero = 0;
     const auto memory = [](const DeviceMemory& m) { return reinterpret_cast<void*>(m.get()); };
@@ -126,7 +126,7 @@ class Products {
 }  // namespace
 
 Status measure_products(Gpu& gpu, const BlasApi& blas, const ProbeOptions& options, Rows& rows) {
-  std::int64_t largest = 1;  // elements of an operand
+  std::int64_t largest = 1;  // elements of the largest operand
   for (const auto& [m, n, k] : options.products) largest = std::max({largest, m * n, m * k, n * k});
   Products products(gpu, blas);
   if (Status status = products.make(largest); !status) return status;
