@@ -1,6 +1,6 @@
 // RunQueue: submitted runs, in the order of submission. At most `at_once` of them are under way at a time, each on a thread; the others
 // wait in the queue. When a caller waits for a queued run, that run gets a thread at once, beyond the limit, so runs that wait for each
-// other cannot block each other. The queue does not know what a run does.
+// other cannot block each other; but not in a queue that keeps the order. The queue does not know what a run does.
 #pragma once
 
 #include <condition_variable>
@@ -40,7 +40,7 @@ class RunQueue : public std::enable_shared_from_this<RunQueue> {
   /// Starts the job, or queues it. An Error (machine) if the system creates no thread and no thread is under way that could take the job
   /// later.
   Status submit(Job& job);
-  /// Gives a queued job a thread at once, if the system creates one.
+  /// Gives a queued job a thread at once, if the system creates one. Does nothing if the queue runs jobs `in_order`.
   void hurry(Job& job);
   /// Removes a queued job. False: it is under way, or over.
   bool withdraw(Job& job);

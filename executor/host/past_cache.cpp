@@ -10,8 +10,8 @@
 namespace cleave::runtime::host {
 namespace {
 
-/// The part of a last-level cache that one core uses. The system reports the size shared by all cores, of which one core sometimes has a
-/// tenth.
+/// An estimate of the last-level cache that one core can fill. The size that the system reports is no measure of it: that is the sum over
+/// all cores, of which one core has only a tenth on some machines.
 [[maybe_unused]] constexpr std::int64_t kLastCache = 32 << 20;
 
 }  // namespace

@@ -68,8 +68,9 @@ class ControlSearch {
     return control;
   }
 
-  /// Chooses where the counter is written: by the decision, for the next iteration, or at the counter's place in the body, if its storage
-  /// may hold another value until then.
+  /// Chooses where the counter is written: by the decision, for the next iteration, or at the counter's place in the body. The second is
+  /// necessary if body steps before that place may use the storage, or if the copies at an iteration's end still read it or come after the
+  /// decision.
   static void place_counter(DeviceControl& control) {
     const auto overlap = [](const Range& a, const Range& b) {
       return a.bytes > 0 && b.bytes > 0 && a.offset < b.offset + b.bytes && b.offset < a.offset + a.bytes;

@@ -206,9 +206,10 @@ class LivenessAnalysis {
     return result_.times[block][index].begin;
   }
 
-  /// Whether a result of an operation or group may overwrite an operand in place. It may for element-wise steps; for the host's groups of
-  /// element-wise steps, row reductions and movement, only results over the whole shape may, because smaller ones may be read repeatedly;
-  /// and it may for operations that update a part of an operand.
+  /// Returns a predicate on results: whether a result may overwrite an operand of its type in place. The result of a single element-wise
+  /// operation may, and that of one that updates a part of an operand. An accelerator's group must be element-wise with one shape. The
+  /// host's groups may also have row reductions, movement and smaller shapes, but then only results over the whole shape may, because a
+  /// smaller operand may be read repeatedly.
   [[nodiscard]] std::function<bool(ValueId)> overwritten(const Node& node, const FusionGroup* group) const {
     const auto elementwise = [](const Node& each) { return each.kind == NodeKind::operation && each.op->elementwise(); };
     if (!group) return [alone = (elementwise(node) || updates(node)) && node.results.size() == 1](ValueId) { return alone; };

@@ -46,7 +46,7 @@ template <class C>
 CLEAVE_ON_DEVICES C bounded(C value, C low, C high) {
   return value < low ? low : value > high ? high : value;
 }
-/// floor(x), clamped to the range of an index; NaN gives a value far out of range.
+/// floor(x), clamped to [-2^30, 2^30]; NaN gives -2^30.
 template <class C>
 CLEAVE_ON_DEVICES long long whole(C value) {
   const C far = static_cast<C>(1 << 30);
@@ -64,14 +64,14 @@ CLEAVE_ON_DEVICES C reflected(C at, C low, C high) {
   const C turns = static_cast<C>(whole(distance / span)), rest = distance - turns * span;
   return whole(distance / span) % 2 == 0 ? low + rest : high - rest;
 }
-/// A coordinate where it is taken: `extent` elements along its axis.
+/// The coordinate after padding, on an axis of `extent` elements: clamped to the plane or reflected; unchanged if the padding is zeros.
 template <class C>
 CLEAVE_ON_DEVICES C padded(C at, long long extent, int padding, bool align) {
   const C last = static_cast<C>(extent - 1), half = static_cast<C>(0.5);
   if (padding == kReflection) at = align ? reflected(at, static_cast<C>(0), last) : reflected(at, -half, last + half);
   return padding == kZeros ? at : bounded(at, static_cast<C>(0), last);
 }
-/// How far behind the whole number below it a place lies; 0 where it is so large that nothing stands between.
+/// The fractional part of a coordinate, whose floor is `below`; 0 if whole() has clamped the floor.
 template <class C>
 CLEAVE_ON_DEVICES C behind(C at, long long below) {
   const C distance = at - static_cast<C>(below);
@@ -104,7 +104,7 @@ CLEAVE_ON_DEVICES C grid_sample(const Plane& plane, C normal_x, C normal_y, int 
   if (plane.rows == 0 || plane.columns == 0) return static_cast<C>(0);
   C x = position(normal_x, plane.columns, align), y = position(normal_y, plane.rows, align);
   if (mode == kCubic) {
-    // As PyTorch does: each tap by itself is brought to where it is taken, and the place between them stays as it is.
+    // Like PyTorch: padding is applied to each tap, not to the coordinate between the taps.
     const long long column = whole(x), row = whole(y);
     C across[4], down[4];
     cubic(behind(x, column), across);
@@ -140,7 +140,7 @@ struct Bins {
   bool half_pixel, largest;
 };
 
-/// Limit for invalid regions, so that wrong data cannot take unbounded time.
+/// Most samples along an axis of a bin if their number follows from the region, so that invalid regions cannot take unbounded time.
 constexpr long long kMostSamples = 4096;
 
 /// One axis of a sample that lies within an element of the plane: the two elements around it with their shares.
@@ -174,8 +174,8 @@ CLEAVE_ON_DEVICES long long samples_of(C size, const Bins& bins, long long count
   return count_of < kMostSamples ? count_of : kMostSamples;
 }
 
-/// The samples of one axis of a bin, and which of them, from `begin` to below `end`, lie within an element of the plane: all others find
-/// nothing, and there may be far more of them.
+/// The samples along one axis of a bin. Those in [begin, end) are inside the plane or at most one element outside; all others are 0, and
+/// there may be far more of them.
 template <class C>
 struct Sampled {
   C first, step;
@@ -185,7 +185,7 @@ struct Sampled {
 template <class C>
 CLEAVE_ON_DEVICES Sampled<C> sampled(C start, C step, long long bin, long long count, long long extent) {
   Sampled<C> found{start + static_cast<C>(bin) * step, step, count, 0, count > 0 ? count : 0};
-  // Places do not turn back from sample to sample, also as they are rounded: those on either side are found by halving.
+  // Coordinates are monotonic in the sample's number, even after rounding, so `begin` and `end` are found by binary search.
   const auto first_where = [&](const auto& holds) {
     long long low = 0, high = found.end;
     while (low < high) {
@@ -232,7 +232,7 @@ CLEAVE_ON_DEVICES C roi_align(const Plane& plane, const C* region, long long row
                    columns = sampled(left, bin_width, column, across, plane.columns);
   C sum = static_cast<C>(0);
   bool first = true;
-  const auto outside = [&](bool any) {  // samples that find nothing, as many as there are: their shares are 0
+  const auto outside = [&](bool any) {  // samples outside of the plane count as 0
     if (any && bins.largest && (first || static_cast<C>(0) > sum)) sum = static_cast<C>(0);
     first = first && !any;
   };
@@ -249,7 +249,7 @@ CLEAVE_ON_DEVICES C roi_align(const Plane& plane, const C* region, long long row
         sum = sum + (a + b + c + d);
         continue;
       }
-      const C ab = a > b ? a : b, cd = c > d ? c : d, here = ab > cd ? ab : cd;  // as ONNX has it: of the four shares, not of their sum
+      const C ab = a > b ? a : b, cd = c > d ? c : d, here = ab > cd ? ab : cd;  // like ONNX: the largest weighted element, not the sum
       sum = first || here > sum ? here : sum;
       first = false;
     }

@@ -24,7 +24,7 @@ class HostFlow;
 /// The kind of work that takes the largest part of a run's critical path. The JSON spellings are `input-bound`, `output-bound` and so on.
 enum class Bottleneck : std::uint8_t {
   input,       ///< host work that accelerator work waits for, and that needs no result of the accelerator
-  output,      ///< host work on the accelerator's results that no accelerator work needs; it holds the run up through full channels
+  output,      ///< host work on the accelerator's results that no accelerator work needs: the run waits for its end, or for a full channel
   transfer,    ///< copies, except those of round trips
   round_trip,  ///< host work, decisions and copies of round trips
   launch,      ///< kernel launches

@@ -238,7 +238,7 @@ class Fitting {
   const double memory_bytes_;
   const PlannedGraph planned_;
   const MemoryShortage shortage_;
-  MemoryPeak least_peak_;  ///< of the last candidate that did not fit
+  MemoryPeak least_peak_;  ///< in fit_sum(): of the last program that did not fit
   std::optional<FittedPlan> best_;
 };
 

@@ -1,6 +1,6 @@
 // Drivers: the nodes that decide a region's control flow. If a region's driver has no copy on the host, the accelerator executes the region
 // alone and no transfer from the host can stand in it. The cut ignores this rule, so that its value is only a lower bound. bring_drivers()
-// finds what is cheaper: to hoist such transfers out of the region, or to give the host the driver as well.
+// finds what is cheaper: to hoist such transfers out of the region, or to move the driver to the host.
 #pragma once
 
 #include "partitioner/solver/placement.h"

@@ -53,7 +53,8 @@ class KernelEmulator;
 
 class FakeDriver {
  public:
-  /// When enqueued work executes: at once (eager); not before a call waits for it (latest); at any time that the order allows (random).
+  /// When enqueued work executes: at once (eager); not before a call waits for it or queries it (latest); at any time that the order allows
+  /// (random).
   enum class Schedule { eager, latest, random };
 
   /// Only one may exist in a process at a time: the driver's functions find it through a global.
@@ -70,7 +71,7 @@ class FakeDriver {
   /// From now on, launches execute the texts that cleave generates instead of the operations' host kernels. `emulator` outlives the driver.
   void run_texts(KernelEmulator& emulator);
   /// For CudaOptions::source: the text that cleave generates, or a placeholder if it generates none. The fake knows the operation of
-  /// either.
+  /// either. Nullopt for a matrix product without a text: a library computes it.
   std::optional<cuda::KernelSource> source(const KernelRequest& request, const cuda::Architecture& architecture);
   /// For CudaOptions::packet.
   cuda::KernelSource packet(std::span<const Piece> pieces, bool unpacks);

@@ -93,7 +93,7 @@ class DeviceCalibration {
     if (!pageable) return pageable.error();
     pageable_ = *std::move(pageable);
     std::memset(pageable_.mutable_bytes(), 0, static_cast<std::size_t>(options_.largest_copy));
-    // Operations without a kernel, except `add`, are skipped; preparation stops when its share of the time is spent.
+    // `add` must have a kernel; other operations without one are skipped. Preparation stops when its share of the time is spent.
     std::optional<Prepared> tiny = prepare(*sample(*find_op("add"), DType::f32, "", 0, 1));
     if (failed_) return *failed_;
     if (!tiny) return Error{"the accelerator has no kernel for `add`", {}, ErrorKind::machine};

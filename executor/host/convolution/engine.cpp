@@ -112,8 +112,7 @@ std::int64_t ConvolutionEngine<T>::output(const Part& part, std::int64_t image, 
   return (((part.image + image) * conv_.groups + part.group) * conv_.outputs + row) * conv_.window.outs();
 }
 
-// --- sums of shifted lines
-// ----------------------------------------------------------------------------------------------------------------
+// --- sums of shifted lines ---------------------------------------------------------------------------------------------------------------
 
 template <class T>
 void ConvolutionEngine<T>::slide(Workers& workers, const Arrays& arrays) {

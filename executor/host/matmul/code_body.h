@@ -340,7 +340,8 @@ void dots(std::int64_t rows, std::int64_t columns, std::int64_t inner, const Mat
   for (; i < rows; ++i) dot_rows<T, 1>(columns, inner, left.from(i, 0), right, result.from(i, 0));
 }
 
-/// Adds K lines times their factors to R rows of the result, by vectors of `Bytes` and then narrower ones.
+/// Computes R rows of the result from K lines times their factors, by vectors of `Bytes` and then narrower ones. With `add`, the sums are
+/// added to the rows; without it, they replace them.
 template <class T, int R, int K, int Bytes>
 inline __attribute__((always_inline)) void combine_lines(std::int64_t j, std::int64_t columns, const Matrix<const T>& factors,
                                                          const Matrix<const T>& lines, const Matrix<T>& result, bool add) {

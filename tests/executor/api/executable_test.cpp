@@ -437,8 +437,7 @@ TEST(Executable, ManyThreadsMayRunIt) {
   for (int i = 0; i < 8; ++i) EXPECT_EQ(runs[i].get("output0")->at(0), 2 * i + 1);
 }
 
-// --- functions of the caller that throw
-// ----------------------------------------------------------------------------------------------------
+// --- functions of the caller that throw --------------------------------------------------------------------------------------------------
 
 TEST(ExecutableCallbacks, WhatTheyThrowIsTheErrorOfTheRun) {
   const Executable program = compiled(early_and_late([](std::span<const float> in, std::span<float> out) -> Status {

@@ -70,8 +70,7 @@ int count(const OneNode& of, std::string_view op) {
   return found;
 }
 
-// --- older versions
-// ------------------------------------------------------------------------------------------------------------------------
+// --- older versions ----------------------------------------------------------------------------------------------------------------------
 
 TEST(OnnxNetworks, SoftmaxBeforeVersion13IsOverAllAxesFromOneOn) {
   OneNode softmax{.op = "Softmax", .version = 11, .operands = {floats("x", {1, 2, 2}, {0, 0, 0, 0})}};
@@ -119,8 +118,7 @@ TEST(OnnxNetworks, SlopesBeforeVersion7LieAlongTheChannels) {
   EXPECT_EQ(said_of_node(prelu), "m.onnx: node n (PRelu): error: `PRelu`: the slope f32[3, 2, 2] does not broadcast to f32[1, 2, 2]\n");
 }
 
-// --- quantization
-// --------------------------------------------------------------------------------------------------------------------------
+// --- quantization ------------------------------------------------------------------------------------------------------------------------
 
 TEST(OnnxNetworks, QuantizesByBlocksOfWhichTheLastIsShort) {
   OneNode node{.op = "QuantizeLinear",
@@ -178,8 +176,7 @@ TEST(OnnxNetworks, QuantizedProductsScaleByRowAndColumn) {
   EXPECT_EQ(result(node), "[[1, 4], [20, 80]]");
 }
 
-// --- random numbers
-// ------------------------------------------------------------------------------------------------------------------------
+// --- random numbers ----------------------------------------------------------------------------------------------------------------------
 
 TEST(OnnxNetworks, RandomNumbersFollowSeedsAndNames) {
   const Message shape = integers("shape", {1000});
@@ -220,8 +217,7 @@ TEST(OnnxNetworks, DropoutMustKnowWhetherItDrops) {
             "if it is the same in every run, give it with --constant t=VALUE\n");
 }
 
-// --- what is made of a node
-// ----------------------------------------------------------------------------------------------------------------
+// --- what is made of a node --------------------------------------------------------------------------------------------------------------
 
 TEST(OnnxNetworks, TransposedOperandsGoIntoTheProduct) {
   const OneNode gemm{.op = "Gemm",

@@ -109,7 +109,7 @@ TEST(FindFusible, RowsOfTheHost) {
   EXPECT_THAT(groups(rows, kHost, host_fuses), ElementsAre("max subtract exp sum divide multiply sum subtract argmin"));
 }
 
-/// Movement is not a step of its own in a group that can read the elements directly from their source, nor one that others wait for.
+/// The host's groups include a slice or broadcast with one reader in the group. A slice with two readers and a transpose stay outside.
 TEST(FindFusible, MovementOfTheHost) {
   const std::vector<std::int64_t> full{64, 32};
   const Graph norm = trace("m", {{"x", "f32[64, 32]"}, {"scale", "f32[32]"}}, [&](Tensor x, Tensor scale) {
@@ -136,7 +136,7 @@ TEST(FindFusible, MovementOfTheHost) {
   EXPECT_THAT(groups(transposed, kHost, host_fuses), ElementsAre("exp tanh add"));
 }
 
-/// An operand without a kernel does not prevent other operands from being read directly from their source.
+/// An operand of `reshape`, which has no kernel, does not prevent the fusion of the other operand's transpose.
 TEST(FindFusible, PullsATransposeThoughTheOtherOperandIsReshaped) {
   const Graph graph = trace("m", {{"x", "f32[768]"}, {"w", "f32[50, 768]"}}, [](Tensor x, Tensor w) {
     const Tensor row = reshape(x, {1, 768});
@@ -145,7 +145,7 @@ TEST(FindFusible, PullsATransposeThoughTheOtherOperandIsReshaped) {
   EXPECT_THAT(groups(graph, kHost, host_fuses), ElementsAre("transpose matmul"));
 }
 
-/// A reduction with one reader is not fused as an access to its operand: it runs at its own position.
+/// A reduction with one reader is not moved to the front of its reader's group, as a slice or transpose would be.
 TEST(FindFusible, PullsNoReductions) {
   const Graph graph = trace("m", {{"x", "f32[64, 32]"}, {"y", "f32[64, 64]"}}, [](Tensor x, Tensor y) {
     const Tensor length = sum(x, {.axis = {{1}}});

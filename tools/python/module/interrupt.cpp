@@ -81,7 +81,7 @@ StopOnInterrupt::StopOnInterrupt() {
   (void)::sigaction(SIGINT, &action, &watched->before);
   const struct sigaction& before = watched->before;
   if ((before.sa_flags & SA_SIGINFO) != 0 || before.sa_handler == SIG_DFL || before.sa_handler == SIG_IGN) {
-    (void)::sigaction(SIGINT, &before, nullptr);  // without Python's handler, Ctrl-C keeps its action: to end the process, or nothing
+    (void)::sigaction(SIGINT, &before, nullptr);  // Ctrl-C keeps its action: the default, none, or a SA_SIGINFO handler
     return;
   }
   watching_ = true;
