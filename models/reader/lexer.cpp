@@ -90,7 +90,7 @@ class Lexer {
       ++at_;
       skip_word();
     }
-    // `np.exp` and `x.sum(0)` are no members of groups; symbol() reports what to write instead.
+    // The names in `np.exp` and `x.sum(0)` are not members of a group; symbol() reports what to write instead.
     if (peek() == '(' || is_module(std::string_view(text_).substr(begin, first - begin))) at_ = first;
     token.kind = Token::Kind::name;
     token.text = text_.substr(begin, at_ - begin);

@@ -217,7 +217,7 @@ TEST(OnnxNetworks, DropoutMustKnowWhetherItDrops) {
             "if it is the same in every run, give it with --constant t=VALUE\n");
 }
 
-// --- what is made of a node --------------------------------------------------------------------------------------------------------------
+// --- the graph that each ONNX node becomes --------------------------------------------------------------------------------------------------------------
 
 TEST(OnnxNetworks, TransposedOperandsGoIntoTheProduct) {
   const OneNode gemm{.op = "Gemm",
