@@ -217,7 +217,8 @@ TEST(OnnxNetworks, DropoutMustKnowWhetherItDrops) {
             "if it is the same in every run, give it with --constant t=VALUE\n");
 }
 
-// --- the graph that each ONNX node becomes --------------------------------------------------------------------------------------------------------------
+// --- the graph that each ONNX node becomes
+// --------------------------------------------------------------------------------------------------------------
 
 TEST(OnnxNetworks, TransposedOperandsGoIntoTheProduct) {
   const OneNode gemm{.op = "Gemm",
