@@ -8,7 +8,7 @@ import warnings
 import pytest
 
 GUIDE = "docs/guide/python.md"
-GUIDES = [GUIDE, "docs/guide/coming-from.md"]
+GUIDES = [GUIDE, "docs/guide/coming-from.md", "docs/guide/tutorial.md"]
 BLOCK = re.compile(r"```(python|text)\n(.*?)```\n", re.DOTALL)
 NUMBER = re.compile(r"\d+\.\d+")
 
