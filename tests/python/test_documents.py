@@ -1,4 +1,4 @@
-"""Every example in Python of the guides runs and prints what stands below it. CLEAVE_UPDATE_GOLDEN=1 writes what is true."""
+"""Every example in Python of the README and the guides runs and prints what stands below it. CLEAVE_UPDATE_GOLDEN=1 writes what is true."""
 import contextlib
 import io
 import os
@@ -8,7 +8,7 @@ import warnings
 import pytest
 
 GUIDE = "docs/guide/python.md"
-GUIDES = [GUIDE, "docs/guide/coming-from.md"]
+GUIDES = [GUIDE, "docs/guide/coming-from.md", "docs/guide/tutorial.md", "README.md"]
 BLOCK = re.compile(r"```(python|text)\n(.*?)```\n", re.DOTALL)
 NUMBER = re.compile(r"\d+\.\d+")
 
