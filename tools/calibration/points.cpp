@@ -46,6 +46,14 @@ void take_rates(DeviceRates& rates) {
   if (const PointTable* sums = find_table(rates, "add/f32")) rates.bytes_per_second = 12 * sums->back().first / sums->back().second;
 }
 
+/// The predicted seconds of the next size, if time keeps growing by the factor between the last two sizes (sizes grow by a constant factor,
+/// and the time of some operations by its square or cube). 0 with fewer than two points.
+double next_takes(const PointTable& points) {
+  if (points.size() < 2) return 0;
+  const double last = points.back().second, before = points[points.size() - 2].second;
+  return last * std::max(1.0, last / std::max(before, 1e-9));
+}
+
 }  // namespace
 
 double now() {
@@ -141,18 +149,6 @@ Course::Course(const CalibrationOptions& options, double seconds) : options_(opt
 void Course::say(std::string_view what, double part) const {
   if (options_.progress) options_.progress(what, part);
 }
-
-namespace {
-
-/// Seconds that the next size is expected to take if the time goes on growing as it did between the last two, whose sizes are as far apart:
-/// some operations take the square or the cube of their size. 0: nothing is known yet.
-double next_takes(const PointTable& points) {
-  if (points.size() < 2) return 0;
-  const double last = points.back().second, before = points[points.size() - 2].second;
-  return last * std::max(1.0, last / std::max(before, 1e-9));
-}
-
-}  // namespace
 
 Status measure_table(const Table& table, const SecondsOf& seconds_of, double added, DeviceRates& rates) {
   constexpr double kLong = 0.12;    ///< seconds of one call: a call eight times as large would take about a second

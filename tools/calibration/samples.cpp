@@ -441,12 +441,13 @@ class SamplePlan {
       constexpr std::int64_t kThin = 16;
       const bool plain = table.how == Table::How::plain && table.form.empty() && table.rows == 0;
       // On an accelerator, products decide: they come first, in all types.
-      const int rank = plain && known.insert(table.op).second ? (first_of_all(table) ? -1 : 0)
-                       : plain && first_of_all(table)         ? -1
-                       : table.rows > 0                       ? (std::min(table.rows, table.columns) <= kThin ? 1 : 2)
-                       : !table.form.empty()                  ? 2
-                       : table.how != Table::How::plain       ? 3
-                                                              : 4;
+      const bool first = plain && known.insert(table.op).second;
+      const int rank = plain && first_of_all(table)     ? -1
+                       : first                          ? 0
+                       : table.rows > 0                 ? (std::min(table.rows, table.columns) <= kThin ? 1 : 2)
+                       : !table.form.empty()            ? 2
+                       : table.how != Table::How::plain ? 3
+                                                        : 4;
       ranked.emplace_back(rank, std::move(table));
     }
     std::stable_sort(ranked.begin(), ranked.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
