@@ -19,10 +19,8 @@ class Until(NamedTuple):
 
 
 def until(stop: Any, state: Any = None) -> Until:
-    """Returned by the body of a `for_loop`: the new state, and whether this iteration was the last (a scalar bool, tested after each one).
-
-    return until(change < 1e-3, x)
-    """
+    """Returned by the body of a `for_loop`, `return until(change < 1e-3, x)`: the new state, and whether this iteration was the last (a
+    scalar bool, tested after each one)."""
     return Until(stop, state)
 
 
