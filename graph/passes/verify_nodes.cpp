@@ -1,3 +1,4 @@
+// The rules of single nodes: types, operands, attributes, and results as the operation's type rule gives them. Assumes a sound structure.
 #include <cmath>
 #include <set>
 

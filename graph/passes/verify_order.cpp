@@ -1,3 +1,4 @@
+// The rules of order: a value is read only where it has been computed and is visible, and effects keep their order.
 #include "graph/passes/verify_rules.h"
 
 namespace cleave::detail {

@@ -1,3 +1,5 @@
+// The rules of structure: ids are in range, regions form a tree, every node stands in one region, control nodes have the regions of their
+// kind.
 #include "graph/passes/verify_rules.h"
 
 namespace cleave::detail {

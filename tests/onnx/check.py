@@ -53,7 +53,7 @@ def arguments():
 
 
 def run_all(cleave, root, chosen, devices, jobs):
-    """{(suite/name, device): Result}"""
+    """Runs all cases; returns {(suite/name, device): Result}."""
     import running
 
     def one(case):

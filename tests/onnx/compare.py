@@ -1,4 +1,5 @@
-"""Results against what a case expects: within rtol 1e-3 and atol 1e-6 (f16 and bf16 1e-2 both), integers and bool exact, NaN equal to NaN."""
+"""Compares results with those that a case expects: within rtol 1e-3 and atol 1e-6 (f16 and bf16: both 1e-2); integers and bool must be
+equal, and NaN equals NaN."""
 import numpy as np
 
 HALVES = ("FLOAT16", "BFLOAT16")
@@ -6,12 +7,12 @@ RANDOM = {"Bernoulli", "RandomNormal", "RandomNormalLike", "RandomUniform", "Ran
 
 
 def is_random(case):
-    """Whose expected numbers are those of NumPy's generator: only what holds of any generator can be compared."""
+    """Whether the expected numbers are those of NumPy's generator: then only properties of every generator can be compared."""
     return bool(RANDOM & set(case.ops)) or "training_dropout" in case.name and "zero_ratio" not in case.name
 
 
 def difference(is_, should, element):
-    """What differs, with the first place and both values there; None if nothing does."""
+    """Describes the first difference, with its place and both values; None if there is none."""
     if is_.shape != should.shape:
         return f"has the shape {list(is_.shape)} instead of {list(should.shape)}"
     if is_.dtype != should.dtype:
@@ -30,7 +31,7 @@ def difference(is_, should, element):
 
 
 def random_difference(case, results, given):
-    """The same where the numbers are random: types and shapes, and of draws of 0 and 1 that they are. `results` are (is, should, element)."""
+    """The same for random numbers: compares types and shapes, and that draws of 0 and 1 are 0 or 1. `results` are (is, should, element)."""
     for is_, should, _ in results:
         if is_.shape != should.shape or is_.dtype != should.dtype:
             return f"is {is_.dtype}{list(is_.shape)} instead of {should.dtype}{list(should.shape)}"
@@ -46,7 +47,7 @@ def random_difference(case, results, given):
 
 
 def valid_part(padded, count, should):
-    """Results of which only the first `count` along one axis are valid: those. The axis is the one where the shapes differ."""
+    """Cuts a result down to its first `count` entries, if only those are valid. The axis is the one where the shapes differ."""
     if padded.ndim != should.ndim or count is None:
         return padded
     axes = [axis for axis in range(padded.ndim) if padded.shape[axis] != should.shape[axis]]

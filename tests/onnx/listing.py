@@ -1,5 +1,5 @@
-"""failures.txt: which cases are not expected to pass, and why. A line a case: SUITE/NAME, a colon, the reason; [DEVICE] before the reason
-where it is so on one device only. Lines that begin with # are left as they stand at the top."""
+"""failures.txt: the cases that are not expected to pass, and the reasons. Each line has a case: SUITE/NAME, a colon, the reason; [DEVICE]
+stands before the reason if the case fails on one device only. Lines that begin with # are kept at the top."""
 import collections
 import re
 
@@ -9,14 +9,14 @@ HEAD = """\
 
 
 def reason(result):
-    """The first error of a Result without its place, in one line. Names of the case's own values stay."""
+    """Returns the first error of a Result in one line, without its location. Names of the case's own values are kept."""
     lines = [line for line in result.text.splitlines() if "error: " in line] or result.text.splitlines()[:1] or ["?"]
     text = re.sub(r"^.*?\berror: ", "", lines[0]).strip()
     return text if result.state == "error" else f"{result.state.upper()}: {text}"
 
 
 def read(path):
-    """{(case, device or None): reason}"""
+    """Returns {(case, device or None): reason}."""
     listed = {}
     for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else ():
         if line and not line.startswith("#"):
@@ -27,7 +27,7 @@ def read(path):
 
 
 def lines(found):
-    """What a new file lists, sorted."""
+    """Returns the sorted lines of a new file."""
     by_case = collections.defaultdict(dict)
     for (case, device), result in found.items():
         by_case[case][device] = result
@@ -44,7 +44,7 @@ def write(path, found):
 
 
 def problems(path, found):
-    """What the file says otherwise, and what no file may excuse."""
+    """Lists the cases that behave otherwise than the file says, and the failures that no file may excuse."""
     listed = read(path)
     told = []
     for (case, device), result in sorted(found.items()):

@@ -1,4 +1,4 @@
-"""What a run of the cases tells: on the terminal, in a folder, and as docs/onnx.md."""
+"""Reports a run of the cases: on the terminal, in a folder, and as docs/onnx.md."""
 import collections
 import re
 import shlex
@@ -11,7 +11,7 @@ NAMES = {"none": "host", "simulated": "simulated accelerator"}
 
 
 def totals(every, found, devices):
-    """A line a device: how many pass, by suite."""
+    """Prints a line for each device: the number of cases that pass, by suite."""
     lines = []
     for device in devices:
         counts = collections.Counter(case.suite for case in every if found[f"{case.suite}/{case.name}", device].passes)
@@ -23,7 +23,7 @@ def totals(every, found, devices):
 
 
 def tell(found, devices):
-    """For who works on some cases: everything that does not pass, and a count."""
+    """Prints every case that does not pass, and a count; for work on single cases."""
     seen = set()
     for (case, device), result in sorted(found.items()):
         if not result.passes and (case, result.text) not in seen:
@@ -45,7 +45,7 @@ def _indented(text):
 
 
 def keep(folder, root, chosen, found):
-    """A folder for each case that does not pass: model.onnx, model.txt, its data, run.sh."""
+    """Writes a folder for each case that does not pass: model.onnx, model.txt, its data, run.sh."""
     import onnx
     for case in chosen:
         name = f"{case.suite}/{case.name}"
@@ -65,7 +65,7 @@ def keep(folder, root, chosen, found):
 
 
 def group(reason):
-    """Reasons that differ in names only are one. Which operator, which element type is no mere name."""
+    """Makes reasons equal that differ only in names of values. Operators and element types are kept."""
     missing = re.match(r"the operator `[^`]*` is not supported", reason)
     if missing:
         return missing[0]
@@ -74,7 +74,7 @@ def group(reason):
 
 
 def summary(found):
-    """What does not pass, by reason, the most frequent first."""
+    """Lists the cases that do not pass by reason, the most frequent reason first."""
     groups = collections.defaultdict(set)
     for (case, _), result in found.items():
         if not result.passes:
@@ -87,7 +87,7 @@ def write_document(path, every, found, sources):
 
 
 def _wrapped(lines):
-    """Prose in lines of less than 120 characters; rows of tables as they are."""
+    """Wraps prose to lines of less than 120 characters; rows of tables stay as they are."""
     for line in lines:
         yield from [line] if line.startswith("|") or len(line) < 120 else textwrap.wrap(line, 118)
 
@@ -117,7 +117,7 @@ def _conformance(every, found, version):
 
 
 def _operations(every, found, sources):
-    """The table of the front end, as its sources have it, beside the versions that ONNX knows."""
+    """Reads the front end's table from its sources, beside the versions that ONNX knows."""
     import onnx
     rows = {}
     for path in sorted(sources.glob("*.cpp")):
@@ -142,7 +142,7 @@ def _operations(every, found, sources):
 
 
 def _cases_by_operator(every, found):
-    """{operator: whether each of its cases passes on every device}"""
+    """Returns {operator: whether each of its cases passes on every device}."""
     plain = {case.name: case.ops[0].replace(":", ".") for case in every if case.suite == "node" and "_expanded" not in case.name}
     passes = collections.defaultdict(list)
     for case in every:

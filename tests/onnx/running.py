@@ -1,4 +1,4 @@
-"""A case given to `cleave run`: what comes back is a Result. A run follows the advice that errors give, as a user would: where a message names
+"""Runs a case by `cleave run`; returns a Result. A run follows the advice that errors give, as a user would: where a message names
 `--constant INPUT` the case's data for it are added, where it names `--dim NAME` the extent that they have, where it names `--bound NODE` a bound
 of 64."""
 import dataclasses
@@ -17,7 +17,7 @@ BOUNDED = {"NonZero", "NonMaxSuppression", "Compress", "Unique"}  # their result
 
 @dataclasses.dataclass
 class Result:
-    """`state` is pass, error (one that is as it should be), differs, or broken: a crash, a hang, an error that names no node."""
+    """`state` is pass, error (an expected one), differs, or broken: a crash, a hang, an error that names no node."""
     state: str
     text: str = ""
     words: tuple = ()
@@ -29,7 +29,7 @@ class Result:
 
 
 def run(cleave, root, case, device, scratch, flags=()):
-    """All data sets of a case. `flags` are those that an earlier run of it found necessary."""
+    """Runs all data sets of a case. `flags` are those that an earlier run of it needed."""
     result = Result("error", "no data set")
     for given, expected in case.sets:
         result = _run_set(cleave, root / case.suite / case.name, case, (given, expected), device, scratch, flags)
@@ -77,7 +77,7 @@ def _run_set(cleave, folder, case, data, device, scratch, flags):
 
 
 def _advised(text, case, folder, given, flags):
-    """A flag and its text that the message asks for and the command does not have yet."""
+    """Returns a flag and its value for which the message asks and that the command does not have yet."""
     data = {value.name: folder / value.file for value in given if value.file}
     have = {(flag, text.partition("=")[0]) for flag, text in flags}
     for name in re.findall(r"--constant[ =]`?([^\s=`]+)", text):
@@ -93,7 +93,7 @@ def _advised(text, case, folder, given, flags):
 
 
 def _call(words, case):
-    """None where the run ends well; else what it says, as a Result."""
+    """Returns None if the run succeeds, else its message as a Result."""
     try:
         done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace", timeout=LIMIT, check=False)
     except subprocess.TimeoutExpired:

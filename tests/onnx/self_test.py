@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The harness itself: programs in the place of cleave that crash, hang, say nothing or compute something else must all be found out."""
+"""Tests the harness itself: it must detect programs in the place of cleave that crash, hang, print nothing or compute something else."""
 import pathlib
 import sys
 import tempfile

@@ -1,4 +1,4 @@
-"""What the tests of the Python package share. They test the package that is installed: `tools/test python` makes and installs it."""
+"""Fixtures of the Python package's tests. They test the installed package, which `tools/test python` builds and installs."""
 import pathlib
 
 import pytest
@@ -14,7 +14,7 @@ def root():
 
 @pytest.fixture
 def model_file(tmp_path):
-    """Writes a model in YAML and gives its path."""
+    """Writes a model in YAML and returns its path."""
 
     def write(text, name="model.yaml"):
         path = tmp_path / name
@@ -26,7 +26,7 @@ def model_file(tmp_path):
 
 @pytest.fixture
 def script(tmp_path):
-    """Writes a Python file of the user's and runs it; gives its names. Messages then have a file to show lines of."""
+    """Writes a Python file and runs it; returns its names. Messages can then quote lines of a file."""
 
     def run(text, name="user_program.py"):
         path = tmp_path / name

@@ -1,4 +1,4 @@
-"""Arrays go in and come out without a copy where they can, and otherwise as NumPy would have them."""
+"""Inputs and outputs as arrays: without a copy where possible, and otherwise converted as NumPy does."""
 import gc
 import threading
 import weakref
@@ -23,7 +23,7 @@ def address(array):
 
 
 class Dlpack:
-    """Somebody else's array: nothing but DLPack."""
+    """An array of another library, which has only the DLPack interface."""
 
     def __init__(self, array):
         self.array = array

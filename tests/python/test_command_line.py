@@ -1,4 +1,4 @@
-"""`python -m cleave` is the command line, and the package has what it promises."""
+"""`python -m cleave` is the command line, and the package has the names and files that it promises."""
 import importlib.metadata
 import pathlib
 import subprocess

@@ -1,4 +1,4 @@
-"""Every example in Python of the README and the guides runs and prints what stands below it. CLEAVE_UPDATE_GOLDEN=1 writes what is true."""
+"""Every Python example of the README and the guides runs and prints the text below it. CLEAVE_UPDATE_GOLDEN=1 rewrites that text."""
 import contextlib
 import io
 import os
@@ -14,7 +14,7 @@ NUMBER = re.compile(r"\d+\.\d+")
 
 
 def close(one, other):
-    """Equal but for the last digits of numbers: instruction sets round differently."""
+    """Whether two texts are equal except for the last digits of numbers: instruction sets round differently."""
     pairs = list(zip(NUMBER.findall(one), NUMBER.findall(other)))
     return NUMBER.sub("#", one) == NUMBER.sub("#", other) and all(abs(float(a) - float(b)) <= 2e-6 * abs(float(a)) for a, b in pairs)
 

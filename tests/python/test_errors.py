@@ -1,4 +1,4 @@
-"""Errors: the hierarchy, the text of the command line, and the place in the user's program."""
+"""Errors: the hierarchy, the text of the command line, and the location in the user's program."""
 import pickle
 import subprocess
 import sys

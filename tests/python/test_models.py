@@ -1,4 +1,4 @@
-"""Models: read, looked at, planned, run."""
+"""Models: loading, inspection, planning, running."""
 import json
 import re
 import subprocess

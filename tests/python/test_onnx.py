@@ -1,4 +1,4 @@
-"""ONNX models: sizes that are open, constants, and messages that name nodes."""
+"""ONNX models: open sizes, constants, and messages that name nodes."""
 import json
 import subprocess
 import sys
@@ -13,7 +13,7 @@ onnx = pytest.importorskip("onnx")
 
 @pytest.fixture
 def onnx_file(tmp_path):
-    """Writes an ONNX model of some nodes and gives its path."""
+    """Writes an ONNX model of some nodes and returns its path."""
 
     def write(nodes, inputs, outputs, name="model.onnx"):
         kinds = {"f": onnx.TensorProto.FLOAT, "i": onnx.TensorProto.INT64}
@@ -194,7 +194,7 @@ HEADS, KEYS, WIDTH = 2, 16, 8
 
 @pytest.fixture
 def decoder_step(onnx_file):
-    """One step of attention with caches of KEYS keys and values: the new ones are written at `position`, the later ones are masked."""
+    """One step of attention with caches of KEYS keys and values: the new ones are written at `position`, those behind it are masked."""
     places = np.arange(KEYS, dtype=np.int64).tolist()
     nodes = [("Constant", [], ["places"], {"value_ints": places}), ("Constant", [], ["low"], {"value_float": -1e9}),
              ("Constant", [], ["none"], {"value_float": 0.0}), ("Constant", [], ["axis"], {"value_ints": [1]}),

@@ -1,4 +1,4 @@
-"""Runs: several at once, waited for, cancelled, interrupted."""
+"""Runs: concurrent ones, waiting, cancellation, interruption."""
 import concurrent.futures
 import signal
 import subprocess
@@ -86,7 +86,7 @@ def test_other_threads_work_while_one_runs(forever):
 INTERRUPTED = """
 import signal, time
 import cleave
-signal.signal(signal.SIGINT, signal.default_int_handler)  # whoever runs the tests in the background has it ignored
+signal.signal(signal.SIGINT, signal.default_int_handler)  # the signal is ignored in a test run in the background
 {setup}
 model = cleave.trace(lambda x: cleave.while_loop(lambda x: x >= 0, x, lambda x: {body}), "f32[]", device="none")
 model.compile()

@@ -1,4 +1,4 @@
-"""Types: a checker accepts what is right and refuses what is wrong."""
+"""Type stubs: a type checker accepts correct programs and rejects wrong ones."""
 import subprocess
 import sys
 
@@ -50,7 +50,7 @@ plan: str = cleave.load("x").explain()
 
 @pytest.fixture(scope="module")
 def check(tmp_path_factory):
-    """Runs the checker; what it has found out about NumPy serves all tests."""
+    """Returns a function that runs the checker; all tests share its cache for NumPy."""
     pytest.importorskip("mypy")
     cache = tmp_path_factory.mktemp("mypy")
 

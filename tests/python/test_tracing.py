@@ -1,4 +1,4 @@
-"""Traced functions: what they take, what they give, and every function of the vocabulary."""
+"""Traced functions: their arguments, their results, and every function of the vocabulary."""
 import dataclasses
 import inspect
 import typing
@@ -11,7 +11,7 @@ from cleave import _cleave
 
 
 def run(function, *arrays, **options):
-    """What a function gives for arrays, traced for their types."""
+    """Traces a function for the types of arrays, runs it on them, and returns its results."""
     return cleave.trace(function, *arrays, device="none", **options)(*arrays)
 
 
@@ -311,7 +311,7 @@ def test_scopes_pins_and_allowances():
 
 
 def cleave_trace():
-    """A trace that is open for the time of a block."""
+    """A trace that is in progress inside of a `with` block."""
     from cleave._tensor import traces
 
     class Open:

@@ -1,4 +1,4 @@
-"""A case: an expression of a model, its inputs, and what another library makes of the same numbers. For the families' files beside this."""
+"""Case: an expression of a model, its inputs, and the results of another library for them. The files in families/ list cases."""
 import dataclasses
 import typing
 
@@ -7,8 +7,8 @@ import numpy as np
 
 @dataclasses.dataclass
 class Case:
-    """`expression` is written over the names of `inputs`; `expected` gets the same arrays in this order and gives an array, or as many as the
-    expression has results. Numbers may be off by `relative` of the expected one and `absolute` of the largest one."""
+    """`expression` uses the names of `inputs`; `expected` takes the same arrays in this order and returns an array, or one for each result
+    of the expression. A number may differ by `relative` of the expected one plus `absolute` of the largest one."""
     name: str
     expression: str
     inputs: dict[str, np.ndarray]
@@ -21,7 +21,7 @@ TOLERANCES = {np.dtype(np.float64): (1e-11, 1e-12), np.dtype(np.float32): (2e-5,
 
 
 def numbers(*shape, seed=1, low=-3.0, high=3.0, dtype=np.float32):
-    """Uniform; of integer types whole numbers."""
+    """Uniformly distributed numbers; integers for integer types."""
     generator = np.random.default_rng(seed)
     if np.issubdtype(dtype, np.integer):
         return generator.integers(int(low), int(high), shape, endpoint=True).astype(dtype)
@@ -29,7 +29,7 @@ def numbers(*shape, seed=1, low=-3.0, high=3.0, dtype=np.float32):
 
 
 def onnx_op(op, inputs, *, results=1, opset=None, domain="", **attributes):
-    """What ONNX's reference evaluator computes: `onnx_op("Conv", [x, w], strides=[2, 2])`. An absent operand is None."""
+    """The result of ONNX's reference evaluator: `onnx_op("Conv", [x, w], strides=[2, 2])`. An absent operand is None."""
     from onnx import TensorProto, helper
     from onnx.defs import onnx_opset_version
     from onnx.reference import ReferenceEvaluator

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The meanings of the vocabulary against NumPy, SciPy and ONNX's reference evaluator.
+"""Compares the reference implementations of the vocabulary with NumPy, SciPy and ONNX's reference evaluator.
 
     tests/reference/check.py --build build                 # every family
     tests/reference/check.py --build build --only 'fft'    # cases whose names match
@@ -51,7 +51,7 @@ def as_list(results):
 
 
 class Model:
-    """Some cases as one model in a folder."""
+    """Several cases as one model in a folder."""
 
     def __init__(self, folder, numbered):
         import numpy as np

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What every page of `cleave explain --html` keeps: well-formed (read by expat), ids that exist once, links that lead somewhere on the
-page and nowhere else, and tables with heads. Prints each offence and exits 1.
+"""Checks a page of `cleave explain --html`: it is well-formed (read by expat), ids are unique, links lead to places on the page and nowhere
+else, and tables have heads. Prints each violation and exits 1.
 """
 import collections
 import sys

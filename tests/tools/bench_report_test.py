@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""tools/bench/report: docs/benchmarks.md is what it prints, the newest result wins, and malformed files are named. CLEAVE_UPDATE_GOLDEN=1
+"""tools/bench/report: docs/benchmarks.md is its output, the newest result wins, and malformed files are named. CLEAVE_UPDATE_GOLDEN=1
 writes the page."""
 import copy
 import glob

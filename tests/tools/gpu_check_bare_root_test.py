@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""tools/gpu-check from its pack, in a root with glibc, Python and CUDA libraries that only Python's packages have, as on a rented machine. The
-GPU is the fake driver (tests/support/fake_cuda_library.cpp): it computes nothing, which the check has to find out, or hangs.
+"""Runs tools/gpu-check from its pack in a root folder with glibc, Python, and CUDA libraries in Python's packages only, as on a rented
+machine. The GPU is the fake driver (tests/support/fake_cuda_library.cpp), which computes nothing or hangs; the check has to detect either.
 
 Arguments: the build folder, the fake's library. What the programs of this build need beside glibc is brought along: those of a pack have it
 in them. Needs chroot, or user namespaces."""
@@ -31,13 +31,13 @@ GLIBC = ("libdl.so.2", "libm.so.6", "libpthread.so.0", "librt.so.1")  # CUDA's l
 
 
 def needed(*files):
-    """Files of the libraries that the files need, and the loader."""
+    """Returns the libraries that the files need, and the loader."""
     told = subprocess.run(["ldd", *files], capture_output=True, text=True, check=False).stdout
     return set(re.findall(r"(?:=> |^\t)(/\S+) \(0x", told, re.M))
 
 
 class BareRoot:
-    """A folder to be the root of programs."""
+    """A folder that becomes the root of programs."""
 
     def __init__(self, folder, archive, built, fake):
         self.folder = folder
@@ -73,7 +73,7 @@ class BareRoot:
 
     @staticmethod
     def way_in():
-        """The command that makes a folder the root, or None."""
+        """Returns the command that makes a folder the root, or None."""
         places = os.environ.get("PATH", os.defpath) + ":/usr/sbin:/sbin"
         chroot, unshare = shutil.which("chroot", path=places), shutil.which("unshare", path=places)
         ways = [[chroot]] if chroot else []
@@ -88,7 +88,7 @@ class BareRoot:
                                 stderr=subprocess.STDOUT, text=True, env={**known, **environment})
 
     def check(self, *words, **environment):
-        """The check's document, its exit code, and what it said."""
+        """Runs the check; returns its document, its exit code and its output."""
         for left in ("result.json", "tmp/report"):
             if os.path.exists(self.path(left)):
                 os.remove(self.path(left))

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""tools/gpu-check on stand-ins for its programs, which hang, crash, lose the GPU and end too late, as hardware may."""
+"""Runs tools/gpu-check on stand-ins for its programs, which hang, crash, lose the GPU or exceed their time, as on real hardware."""
 import json
 import os
 import subprocess
@@ -87,7 +87,7 @@ open(sys.argv[sys.argv.index("--out") + 1], "w").write(json.dumps(document))
 
 
 def processes_of(folder):
-    """The command lines that name the folder, of the processes that there are."""
+    """Returns the command lines of all processes that name the folder."""
     found = []
     for process in os.listdir("/proc"):
         try:
@@ -116,7 +116,7 @@ class GpuCheck(unittest.TestCase):
             os.chmod(file, 0o755)
 
     def check(self, *words, code=0, **environment):
-        """Runs it; its document."""
+        """Runs the check; returns its document."""
         out = os.path.join(self.folder, "result.json")
         command = [sys.executable, os.path.join(ROOT, "tools/gpu-check"), "--binaries", os.path.join(self.folder, "here"), "--out", out]
         ran = subprocess.run([*command, *words], capture_output=True, text=True, timeout=100,
@@ -138,7 +138,7 @@ class GpuCheck(unittest.TestCase):
             self.assertEqual(file.read(), "name: measured")
 
     def loops(self, **environment):
-        """The programs of the part, by name."""
+        """Returns the programs of the part by name."""
         result = self.check("calibrate", "bench", "loops", "peers", **environment)
         return {row["name"]: row for row in result["loops"]["result"]["programs"]}
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""tools/prose on a small tree: what it counts as a comment, as a word and as a type name, and that it never fails."""
+"""Runs tools/prose on a small tree: how it counts comments, words and type names, and that it never fails."""
 import os
 import subprocess
 import sys

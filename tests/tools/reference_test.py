@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""tools/reference: docs/reference is what it writes, and what it shows of a header and of the package. CLEAVE_UPDATE_GOLDEN=1 writes the
+"""tools/reference: docs/reference is its output, and it shows the public names of a header and of the package. CLEAVE_UPDATE_GOLDEN=1 writes the
 pages."""
 import os
 import re

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The programs of device_programs.cpp in PyTorch, in the same precision, as somebody would write them who wants them fast; those with
-nothing of the host's inside also in JAX, where it is installed.
+"""The programs of device_programs.cpp in PyTorch, in the same precision, written to be fast. Those without work for the host also in
+JAX, where it is installed.
 
 Usage: device_bench_torch.py RESULTS.json [--seconds S] [--device cuda|cpu] [--modes MODE,...] [--out torch.json]
 RESULTS.json is what device_bench wrote: names and sizes are taken from there. As there, inputs start in page-locked host memory, results end

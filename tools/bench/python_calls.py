@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What a call from Python costs: `model.run` of a tiny model, the same run from C++, and ONNX Runtime's.
+"""Measures what a call from Python costs: `model.run` of a tiny model, the same run from C++, and ONNX Runtime's.
 
     pip install . onnx==1.23.2 onnxruntime==1.31.1
     tools/bench/python_calls.py
@@ -21,7 +21,7 @@ import cleave
 
 
 def relu_file(folder, shape):
-    """An ONNX file with one Relu."""
+    """Returns an ONNX file with one Relu."""
     def value(name):
         return onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, shape)
 
@@ -32,7 +32,7 @@ def relu_file(folder, shape):
 
 
 def contenders(path, x):
-    """Names, and the functions to call."""
+    """Yields names and the functions to call."""
     model = cleave.load(path, device="none", threads=1)
     traced = cleave.trace(lambda x: cleave.relu(x), x, device="none", threads=1)
     options = onnxruntime.SessionOptions()

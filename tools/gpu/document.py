@@ -1,4 +1,4 @@
-"""The result of a check: one JSON document, whole on disk after every step, so that whatever ends the check loses nothing."""
+"""The result of a check: one JSON document, complete on disk after every step, so that nothing is lost if the check is killed."""
 import datetime
 import json
 import os
@@ -6,7 +6,7 @@ import subprocess
 
 
 def gpu_name():
-    """What nvidia-smi says of the GPUs, or None."""
+    """Returns what nvidia-smi reports of the GPUs, or None."""
     query = ["nvidia-smi", "--query-gpu=name,driver_version,clocks.max.sm,power.limit", "--format=csv,noheader"]
     try:
         return subprocess.run(query, capture_output=True, text=True, timeout=10).stdout.strip() or None
@@ -15,7 +15,7 @@ def gpu_name():
 
 
 def read_json(file):
-    """The document in a file, or None where there is none yet."""
+    """Returns the document in a file, or None if there is none yet."""
     try:
         with open(file, encoding="utf-8") as opened:
             return json.load(opened)
@@ -24,7 +24,7 @@ def read_json(file):
 
 
 def seconds_on_link(link, direction, size):
-    """What a copy takes by the probe's rows, in a row with others like it; by a line between the sizes around it. None: not measured."""
+    """Returns the seconds of one of many copies in a row, interpolated between the sizes of the probe; None: not measured."""
     points = sorted((row["bytes"], row["seconds_in_a_row"]) for row in link
                     if (row["memory"], row["direction"]) == ("page-locked", direction))
     if not points:
@@ -39,8 +39,8 @@ def seconds_on_link(link, direction, size):
 
 
 def share_of_link(row, link):
-    """Notes for each size of a program's transfers what they take at the link's measured limit, and as a part of a run's time. The two
-    directions may overlap, and all of it may with work, so that only the larger sum of the two bounds a run from below."""
+    """Records for each size of a program's transfers their seconds at the link's measured limit, and their share of a run's time. The two
+    directions may overlap each other and the work, so only the larger of the two sums is a lower bound of a run."""
     transfers = (row.get("bound") or {}).get("transfers", [])
     for transfer in transfers:
         each = seconds_on_link(link, transfer["direction"], transfer["bytes"])
@@ -54,7 +54,7 @@ def share_of_link(row, link):
 
 
 def share_of_limits(calibrated, link, memory):
-    """Notes for each size of copy which share of the link's measured limit it reaches, and for each family of kernels which of memory's."""
+    """Records for each size of copy its share of the link's measured limit, and for each family of kernels its share of memory's."""
     for copy in calibrated.get("copies", []):
         limit = seconds_on_link(link, copy["direction"], copy["bytes"])
         if limit is not None:
@@ -72,14 +72,14 @@ LOOP_PEERS = {"jax": ("jax",), "best_graph": ("reduce_overhead", "graph", "segme
 
 
 def us_a_trip(row, seconds):
-    """Of a whole run, copies included, for each trip of its loop; None where the program has none."""
+    """Returns microseconds per iteration: a run, copies included, by the trip count of its loop; None for a program without a loop."""
     steps = row["sizes"].get("steps")
     return seconds / steps * 1e6 if steps else None
 
 
 def beside_peers(row, peer, missing):
-    """Notes beside a loop what its peers take, by the peers' row of the same program and sizes, and how many times as long as ours it is.
-    None where there is no time, with the reason: the modes' own, or else what is missing of the part."""
+    """Records beside a loop the times of its peers, from their row of the same program and sizes, and the ratio to ours. Without a time it
+    is None, with the reason: that of the modes, else `missing`."""
     row["us_a_trip"] = us_a_trip(row, row["seconds"])
     row["peers"] = {}
     for kind, modes in LOOP_PEERS.items():
@@ -101,7 +101,7 @@ class Document:
                         "deadline_seconds": seconds, "complete": False}
 
     def part(self, name, **entry):
-        """Sets what is known of a part so far, and writes the document."""
+        """Sets the entry of a part as known so far, and writes the document."""
         self.content.setdefault(name, {}).update(entry)
         self.write()
 
@@ -122,8 +122,8 @@ class Document:
         return result.get(kind, []) if isinstance(result, dict) else []
 
     def _compare(self):
-        """How many times as long the peers take as we do, by mode, in their rows; of the time of ours, the share that the link needs; of
-        what calibration measured, the share of the probe's limits."""
+        """Puts ratios into the rows: the peers' times by ours, for each mode; the link's share of our time; calibrated rates by the limits
+        of the probe."""
         calibrated = self.content.get("calibrate", {}).get("result")
         if isinstance(calibrated, dict):
             share_of_limits(calibrated, self._rows("probe", "link"), self._rows("probe", "memory"))

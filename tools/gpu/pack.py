@@ -1,4 +1,4 @@
-"""What a check runs: built here, or packed into an archive for a machine that has glibc, Python and the CUDA libraries only."""
+"""The programs of a check: built here, or packed into an archive for a machine that has only glibc, Python and the CUDA libraries."""
 import os
 import shutil
 import subprocess
@@ -13,11 +13,11 @@ LARGEST = 60_000_000  # bytes of an archive
 
 
 class Unusable(Exception):
-    """There is nothing to run, for the reason given."""
+    """The programs cannot be had, for the given reason."""
 
 
 def build(root):
-    """Builds the programs, portable, and gives their folder."""
+    """Builds the programs for any processor; returns their folder."""
     folder = os.path.join(root, "build-portable")
     os.makedirs(folder, exist_ok=True)
     configure = ["cmake", "-S", root, "-B", folder, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release", "-DCLEAVE_PORTABLE=ON",
@@ -34,7 +34,7 @@ def build(root):
 
 
 def stage(root, built, folder, copy):
-    """Lays out what a check runs: bin, lib, models, tools, commit. `copy(from, to)` copies or links a file or folder."""
+    """Lays out the files of a check: bin, lib, models, tools, commit. `copy(from, to)` copies or links a file or folder."""
     for sub in ("bin", "lib", "tools/bench"):
         os.makedirs(os.path.join(folder, sub), exist_ok=True)
     for name, where in PROGRAMS.items():
@@ -55,7 +55,7 @@ def _copied(source, target):
 
 
 def pack(root, archive):
-    """Builds and packs; gives the archive's size in bytes."""
+    """Builds and packs; returns the archive's size in bytes."""
     if subprocess.run([os.path.join(root, "tools/install-packages"), "build", "test", "bench"]).returncode:
         raise Unusable("the packages for building could not be installed")
     size = write(root, build(root), archive)
@@ -65,7 +65,7 @@ def pack(root, archive):
 
 
 def write(root, built, archive):
-    """Packs what was built; gives the archive's size in bytes. It is compressed if its name says so."""
+    """Packs the programs; returns the archive's size in bytes. It is compressed if its name says so."""
     with tempfile.TemporaryDirectory() as folder:
         stage(root, built, folder, _copied)
         for sub in ("bin", "lib"):
@@ -77,7 +77,7 @@ def write(root, built, archive):
 
 
 def unpack(binaries, folder):
-    """The folder with the programs: of an archive of `pack`, or the folder that was given."""
+    """Returns the folder with the programs: an archive of `pack` is unpacked, a folder is taken as it is."""
     if os.path.isfile(binaries):
         try:
             with tarfile.open(binaries) as file:

@@ -1,4 +1,4 @@
-"""The parts of a check, in the order in which they are run: what is quick and tells most comes first, what takes its time last."""
+"""The parts of a check, in the order in which they run: quick and telling ones first, long ones last."""
 import os
 import shutil
 
@@ -15,7 +15,7 @@ SANITIZED = "*matmul*:*sum*:*softmax*:*take*:*transpose*:*DeviceRandom*/0:*Devic
 
 
 class Check:
-    """What the parts share. `folder` is for their files, `binaries` has the programs, `given` is what the user asked for."""
+    """State that the parts share. `folder` is for their files, `binaries` has the programs, `given` are the user's arguments."""
 
     def __init__(self, binaries, folder, document, given):
         self.binaries, self.folder, self.document = binaries, folder, document
@@ -34,11 +34,11 @@ class Check:
         return os.path.join(self.binaries, "bin", name)
 
     def share(self, seconds):
-        """Of the time of the whole check, what `seconds` are of the usual one."""
+        """Scales `seconds` of a usual check to the time of this one."""
         return seconds * self._scale
 
     def run(self, part, limit, command, out=None, environment=None):
-        """A program for at most `limit` seconds of the usual time; `out`: the file in which it keeps its result so far."""
+        """Runs a program for at most `limit` seconds of a usual check; `out`: the file in which the program keeps its result so far."""
         seen = [None]
 
         def tick():
@@ -54,7 +54,7 @@ class Check:
         return ended
 
     def size(self):
-        """What the programs are told of sizes."""
+        """Returns the programs' arguments for their sizes."""
         return ["--small"] if self.small else []
 
     def verdict(self, ended):
@@ -62,7 +62,7 @@ class Check:
 
 
 def devices(check):
-    """The devices that there are. A GPU that cannot be used ends the check: there is nothing to check."""
+    """Lists the devices. If no GPU can be used, the check ends."""
     file = os.path.join(check.folder, "devices.json")
     ended = check.run("devices", 60, [check.program("cleave"), "devices", "--json"])
     with open(file, "w", encoding="utf-8") as out:
@@ -106,7 +106,7 @@ def smoke(check):
 
 
 def probe(check):
-    """The limits of the machine, against which the rest is held."""
+    """Probes the limits of the machine, to which the other parts are compared."""
     if not check.on_gpu:
         return {"state": "skipped", "why": "the device is no GPU"}
     out = os.path.join(check.folder, "probe.json")
@@ -128,7 +128,7 @@ def calibrate(check):
 
 
 def _programs(check):
-    """How device_bench is called for this device."""
+    """Returns the command that starts device_bench for this device."""
     return [check.program("device_bench"), "--device", check.device] + check.size()
 
 
@@ -141,7 +141,7 @@ def bench(check):
 
 
 def loops(check):
-    """Programs of loops once more, decided by the device; the document puts them beside their peers."""
+    """Times programs with loops again, with the loops decided by the device; the document puts them beside their peers."""
     if not check.machine:
         return {"state": "skipped", "why": "no machine file was measured"}
     machine = os.path.join(check.folder, "device_loops.yaml")
@@ -162,7 +162,7 @@ def loops(check):
 
 
 def peers(check):
-    """The programs that the part `bench` timed or would time."""
+    """Times the peers of the programs that the part `bench` times."""
     programs = os.path.join(check.folder, "bench.json")
     if not (read_json(programs) or {}).get("programs"):
         ended = check.run("peers", 60, _programs(check) + ["--list", "--out", programs])

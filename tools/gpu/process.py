@@ -1,4 +1,4 @@
-"""Programs that are given a time: whoever hangs is ended, with all it started, and the check goes on."""
+"""Runs programs with a time limit: one that hangs is ended with all processes that it started, and the check goes on."""
 import os
 import signal
 import subprocess
@@ -9,13 +9,13 @@ MERCY = 2   # s from SIGTERM to SIGKILL
 
 
 class Deadline:
-    """The end of the whole check, on the clock that does not jump."""
+    """The end of the whole check, by the monotonic clock."""
 
     def __init__(self, seconds):
         self._end = time.monotonic() + seconds
 
     def left(self):
-        """Seconds, 0 after the end."""
+        """Returns the seconds that are left, 0 after the end."""
         return max(0.0, self._end - time.monotonic())
 
 
@@ -27,7 +27,7 @@ class Ended:
 
     @property
     def why(self):
-        """In words, or None if it passed."""
+        """Returns the reason of a failure in words, or None if the program passed."""
         if self.code == 0:
             return None
         if self.code is None:
@@ -36,7 +36,7 @@ class Ended:
 
 
 def end(process):
-    """Ends a process and all of its session. One that the kernel holds, as a hung driver may, is left behind."""
+    """Ends a process and all of its session. A process that the kernel holds, as with a hung driver, is left behind."""
     for number, patience in ((signal.SIGTERM, MERCY), (signal.SIGKILL, MERCY)):
         try:
             os.killpg(process.pid, number)

@@ -1,5 +1,5 @@
-"""Runs tests of a GoogleTest program in several processes, each of which may crash, hang or lose the GPU: the test is told, and a new
-process goes on with what is left."""
+"""Runs tests of a GoogleTest program in several processes, each of which may crash, hang or lose the GPU: the test is reported, and a new
+process goes on with the remaining ones."""
 import os
 import queue
 import re
@@ -16,7 +16,7 @@ LINE = re.compile(r"^\[ *(RUN|OK|FAILED|SKIPPED) *\] ([^ ,\n]+)")
 
 
 def list_tests(program, pattern, environment=None):
-    """The names of the tests that the pattern holds."""
+    """Returns the names of the tests that match the pattern."""
     listed = subprocess.run([program, "--gtest_list_tests", f"--gtest_filter={pattern}"], capture_output=True, text=True, timeout=60,
                             env=environment)
     names, group = [], ""
@@ -55,13 +55,13 @@ class Suite:
 
     @property
     def passed(self):
-        """Whether something ran, nothing failed, and nothing was skipped for want of the device."""
+        """Whether tests ran, none failed, and none was skipped because the device is missing."""
         result = self.result
         no_device = [each for each in result["skipped"] if "no device: " in each["message"]]
         return bool(result["passed"]) and not result["failed"] and not no_device and not result["not_run"]
 
     def run(self, workers, tick=None):
-        """In chunks, so that a few long tests do not hold up the rest; chunks as large as the start of a process is dear."""
+        """Runs the tests in chunks, so that a few long tests do not hold up the rest; a chunk is worth the start of a process."""
         size = max(1, len(self._all) // (4 * workers))
         for first in range(0, len(self._all), size):
             self._left.put(self._all[first:first + size])
@@ -96,7 +96,7 @@ class Suite:
             self._done.setdefault(name, (state, message))
 
     def _one_process(self, tests):
-        """Until the last of the tests, or the first that crashes, hangs or loses the GPU."""
+        """Runs one process, up to the last test or the first that crashes, hangs or loses the GPU."""
         with self._lock:
             self._processes += 1
         command = [self.program, "--gtest_filter=" + ":".join(tests), "--gtest_brief=0", "--gtest_color=no"]
@@ -149,5 +149,5 @@ def _listen(stream, heard):
 
 
 def workers():
-    """As many processes as there are processors, as most of the time goes into compiling kernels; not more than 12."""
+    """Returns the number of processes: one for each processor, since most of the time is compilation of kernels; at most 12."""
     return min(12, os.cpu_count() or 1)

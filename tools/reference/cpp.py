@@ -1,7 +1,8 @@
-"""The C++ reference: what users may rely on of each public header (cmake/headers.cmake), with the comments that stand there.
+"""The C++ reference: the public declarations of each public header (cmake/headers.cmake), with their comments.
 
 A small reader of declarations, for headers in the layout of this tree's .clang-format. It knows comments, namespaces, types and the ends of
-declarations, and no more of C++: bodies of functions are left out, and so is all that is private or in another namespace than `cleave`.
+declarations, and no more of C++: bodies of functions are left out, and so are private members
+and other namespaces than `cleave`.
 """
 import os
 import re
@@ -44,7 +45,7 @@ class Declaration:
 
 
 def without_templates(text):
-    """The text without what stands between template brackets, and without a leading `requires` clause."""
+    """The text without template arguments and without a leading `requires` clause."""
     before = None
     text = re.sub(r"^\s*template\s*", "", text)
     while before != text:
@@ -172,7 +173,7 @@ class Reader:
         return not is_type and bool(text) and not text.startswith(("extern", "namespace"))
 
     def body(self, head, comment):
-        """What a brace opens: a namespace, a type, or the body of a function. Returns (shown, declaration) pairs."""
+        """Reads a namespace, a type, or the body of a function, from its opening brace on. Returns (shown, declaration) pairs."""
         namespace = re.fullmatch(r"(?:inline )?namespace\s*([\w:]*)", head)
         if namespace:
             self.at += 1
@@ -211,7 +212,7 @@ def without_initializers(head):
 
 
 def hidden(declaration):
-    """What a reader of the reference does not look for: forward declarations, friends, copies, moves and destructors."""
+    """Whether a declaration is left out: forward declarations, friends, copies, moves and destructors."""
     text = declaration.text
     return bool(declaration.forward or re.match(r"(?:template\s*<[^>]*>\s*)?friend\b", text) or "~" in text or text.endswith("= delete")
                 or re.search(r"(\w+)\((?:const )?\1\s*&&?\s*\w*\)", text) or re.search(r"operator=\((?:const )?\w+\s*&&?", text)

@@ -1,3 +1,4 @@
+// The process-wide pool of workers: every piece of a job runs once, on any number of threads, also where pieces start jobs or throw.
 #include "executor/device/workers.h"
 
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-"""Functions of arrays that are traced into others."""
+"""Composite functions of arrays: those that are traced into other operations."""
 import numpy as np
 from scipy import special
 

@@ -1,4 +1,4 @@
-"""Fourier's transforms: against NumPy's, and fft against ONNX's DFT."""
+"""Fourier transforms, compared with NumPy's; fft also with ONNX's DFT."""
 import numpy as np
 
 from case import Case, numbers, onnx_op

@@ -1,4 +1,4 @@
-"""Linear algebra: against NumPy, with signs as cleave chooses them."""
+"""Linear algebra, compared with NumPy, with the signs that cleave chooses."""
 import numpy as np
 
 from case import Case, numbers
@@ -16,7 +16,7 @@ def symmetric(x):
 
 
 def signs(columns):
-    """1 or -1 for each column: of its first component that is at least half as large as the largest."""
+    """1 or -1 for each column: the sign of its first component that is at least half as large as the largest."""
     first = np.argmax(np.abs(columns) >= np.abs(columns).max(axis=-2, keepdims=True) / 2, axis=-2)
     return np.sign(np.take_along_axis(columns, first[..., None, :], axis=-2))
 

@@ -1,12 +1,12 @@
-"""Layers of networks: convolutions, pools, normalizations and resizing."""
+"""Layers of networks: convolution, pooling, normalization and resizing."""
 import numpy as np
 
 from case import Case, numbers, onnx_op
 
 
 def transposed(x, w, bias=None, *, strides, pads=None, dilations=None, output_padding=None, group=1):
-    """A transposed convolution by its definition: each element adds its multiple of the weights where they go. ONNX's reference evaluator
-    has it for one group and two axes only."""
+    """A transposed convolution by its definition: each input element adds its multiple of the weights to the output. ONNX's reference
+    evaluator supports only one group and two axes."""
     axes = x.ndim - 2
     pads, dilations, output_padding = pads or [0] * 2 * axes, dilations or [1] * axes, output_padding or [0] * axes
     extents = [(n - 1) * s + d * (k - 1) + 1 + more

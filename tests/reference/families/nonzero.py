@@ -1,4 +1,4 @@
-"""Where elements are not zero."""
+"""Indices of nonzero elements."""
 import numpy as np
 
 from case import Case, numbers

@@ -1,4 +1,4 @@
-"""Numbers as integers of few bits, against ONNX's reference."""
+"""Quantization, compared with ONNX's reference evaluator."""
 import numpy as np
 
 from case import Case, numbers, onnx_op

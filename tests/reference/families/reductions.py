@@ -1,4 +1,4 @@
-"""Reductions, running sums, softmax and spread, over one axis, several and all."""
+"""Reductions, running sums, softmax and variance, over one axis, several and all."""
 import numpy as np
 from scipy import special
 

@@ -1,4 +1,4 @@
-"""Search in what is sorted."""
+"""Searches in sorted arrays."""
 import numpy as np
 
 from case import Case, numbers

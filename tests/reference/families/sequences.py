@@ -1,11 +1,11 @@
-"""Attention, recurrent networks and einsum, against ONNX's reference evaluator and NumPy."""
+"""Attention, recurrent networks and einsum, compared with ONNX's reference evaluator and NumPy."""
 import numpy as np
 
 from case import Case, numbers, onnx_op
 
 
 def attend(query, key, value, mask=None, causal=False, scale=None):
-    """In f64, with the causal rule from the end."""
+    """Attention in f64; the causal mask is aligned at the last query."""
     query, key, value = (np.asarray(x, np.float64) for x in (query, key, value))
     group = query.shape[-3] // key.shape[-3]
     key, value = np.repeat(key, group, axis=-3), np.repeat(value, group, axis=-3)

@@ -1,11 +1,11 @@
-"""Elements gathered from and scattered to computed places, windows, running products, bits."""
+"""Gathers and scatters by computed indices, windows, running products, bits."""
 import numpy as np
 
 from case import Case, numbers, onnx_op
 
 
 def places(*shape, extent, seed=5, dtype=np.int64):
-    """Indices of an axis, from both of its ends."""
+    """Indices of an axis, counted from either end."""
     return np.random.default_rng(seed).integers(-extent, extent, shape).astype(dtype)
 
 

@@ -1,11 +1,11 @@
-"""What detectors and warps need: boxes without those that overlap better ones, regions, and places of a grid."""
+"""Operations of detectors and warps: non-maximum suppression, regions of interest, and sampling at grid points."""
 import numpy as np
 
 from case import Case, numbers, onnx_op
 
 
 def selected(boxes, scores, most, overlap, least=None, center=0):
-    """ONNX's rows in the order of batches and classes, best first, and -1 up to as many as there may be."""
+    """ONNX's rows in the order of batches and classes, best first, filled up with -1 to the largest possible number."""
     rows = onnx_op("NonMaxSuppression", [boxes, scores, np.array([most]), np.array([overlap], np.float32),
                                          None if least is None else np.array([least], np.float32)], center_point_box=center)
     rows = np.asarray(rows).reshape(-1, 3)
@@ -45,7 +45,7 @@ def regions():
 
 
 def cubic_at_the_border(x, grid, align):
-    """As PyTorch 2.15 has it: each of the 16 taps is taken within x by itself. ONNX's reference moves the place itself, up to 0.2 away."""
+    """As in PyTorch 2.15: each of the 16 taps is clamped to x by itself. ONNX's reference clamps the point, which differs by up to 0.2."""
     weights = np.empty((2, 4) + grid.shape[:3])
     places = np.empty((2, 4) + grid.shape[:3], np.int64)
     for axis, extent in enumerate((x.shape[3], x.shape[2])):

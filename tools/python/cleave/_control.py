@@ -12,7 +12,7 @@ from ._where import here
 
 
 class Until(NamedTuple):
-    """What the body of a `for_loop` returns to stop early; made by `until`."""
+    """The result of a `for_loop`'s body that may end the loop early; made by `until`."""
 
     stop: Any
     state: Any

@@ -1,5 +1,5 @@
-// The elements of graph/ops/random_bits.h, to the bit, as many at once as one block of words has. Normal numbers are computed in f64, as on
-// the host; drawing_pairs.cuh has them for GPUs on which that is slow.
+// Random elements, bitwise identical to those of graph/ops/random_bits.h, as many at once as one block of words has. Normal numbers are
+// computed in f64, as on the host; drawing_pairs.cuh computes them for GPUs on which f64 is slow.
 
 typedef cleave::random_bits::Block Words;
 
@@ -20,7 +20,7 @@ inline void draw_uniform(Words words, f64 low, f64 high, Pack<f64, 2>& drawn) {
 
 // --- integers ----------------------------------------------------------------------------------------------------------------------------
 
-/// `least`: products with less in their low part are drawn anew.
+/// A product whose low part is below `least` is drawn again.
 template <class T>
 inline void draw_integers(Words words, u64 seed, u64 step, u64 index, i64 low, i64 high, u64 least, Pack<T, 4>& drawn) {
   const u64 range = (u64)high - (u64)low;
@@ -34,7 +34,7 @@ inline void draw_integers(Words words, u64 seed, u64 step, u64 index, i64 low, i
 
 // --- normal ------------------------------------------------------------------------------------------------------------------------------
 
-/// log_unit of random_bits.h with the exponent read off instead of counted.
+/// log_unit of random_bits.h; reads the exponent from the bits instead of counting it.
 inline f64 log_of_unit(f64 x) {
   using namespace cleave::random_bits;
   const u64 bits = (u64)__double_as_longlong(x);
@@ -77,7 +77,7 @@ inline f64 normal_of(u32 word) {
   return in_tail(p) ? normal_in_tail(p) : normal_in_middle(p);
 }
 
-/// Takes the lowest lane out of `lanes`.
+/// Removes the lowest lane from `lanes` and returns it.
 inline int next_lane(u32& lanes) {
   const int lane = __ffs((int)lanes) - 1;
   lanes &= lanes - 1;
@@ -95,7 +95,8 @@ inline void put_lane(Pack<T, 4>& pack, int lane, T value) {
   for (int l = 0; l < 4; ++l) pack.lane[l] = l == lane ? value : pack.lane[l];
 }
 
-/// One element in twenty is in a tail, which is long to compute: a thread goes through its own, mostly none or one, when the others are done.
+/// One element in twenty is in a tail, which takes long to compute: a thread computes its tails, mostly none or one, after its other
+/// elements.
 template <class T>
 inline void draw_normal(Words words, f64 mean, f64 deviation, Pack<T, 4>& drawn) {
   u32 tails = 0;

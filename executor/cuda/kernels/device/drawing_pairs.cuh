@@ -1,4 +1,4 @@
-// Normal numbers of f32 as normal_pairs.cuh has them, as many at once as one block of words has, with drawing.cuh for those it leaves open.
+// Normal numbers of f32 by normal_pairs.cuh, as many at once as one block of words has; drawing.cuh computes those that it cannot decide.
 
 inline NormalPair pair_of(f64 x) {
   NormalPair pair;
@@ -7,7 +7,7 @@ inline NormalPair pair_of(f64 x) {
   return pair;
 }
 
-/// As draw_normal. All elements between the tails come first, then the tails, then what is left open, mostly nothing.
+/// Same as draw_normal. Computes the elements between the tails first, then the tails, then the undecided ones, mostly none.
 inline void draw_normal_in_pairs(Words words, f64 mean, f64 deviation, Pack<f32, 4>& drawn) {
   const NormalPair mean_pair = pair_of(mean), deviation_pair = pair_of(deviation);
   u32 tails = 0, open = 0;

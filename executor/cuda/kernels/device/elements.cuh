@@ -1,6 +1,6 @@
-// What every generated kernel begins with: element types, how they are read, computed on and written, and index arithmetic. Device code
-// for NVRTC (all functions are device functions, by option), without #include; also plain C++ where a host runs it with shims. The twins
-// are graph/array/float16.cpp, graph/ops/convert.h and graph/ops/wrapping.h: equal for every value but the payload of a NaN.
+// The start of every generated kernel: element types, their reads, arithmetic and writes, and index arithmetic. Device code
+// for NVRTC (all functions are device functions, by option), without #include; also plain C++ if a host runs it with shims. The host's
+// counterparts are graph/array/float16.cpp, graph/ops/convert.h and graph/ops/wrapping.h: equal for every value but the payload of a NaN.
 
 typedef float f32;
 typedef double f64;
@@ -19,10 +19,11 @@ struct bf16 {
   u16 bits;
 };
 
-// --- data that are wrong ----------------------------------------------------------------------------------------------------------------
+// --- faulty data ------------------------------------------------------------------------------------------------------------------------
 
-// Says so to the host, by what `number` is and with the launch's ticket. Inside of a device's own loops the ticket is known only when they
-// are launched: then where it stands is given, with the highest bit, and the loops end (LaunchWords in executor/cuda/deciding.h).
+// Reports faulty data to the host: the offending `number` and the launch's ticket. Inside of loops that the device controls, the ticket is
+// known only at their launch: `ticket` is then its address, with the highest bit set, and the loops end (LaunchWords in
+// executor/cuda/deciding.h).
 inline void tell_fault(volatile u64* fault, u64 ticket, i64 number) {
   u64* launch = (i64)ticket < 0 ? (u64*)(ticket & ~((u64)1 << 63)) : (u64*)0;
   if (fault[0] == 0) {
@@ -137,12 +138,12 @@ struct Wrapping {
   friend bool operator>=(Wrapping a, Wrapping b) { return a.value >= b.value; }
 };
 
-// --- elements: computed on as load() gives them, written as store() does ------------------------------------------------------------------
+// --- elements: load() converts one for computing, store() converts it back -------------------------------------------------------------
 
 template <class T>
 struct TypesOf {  // floating types
   typedef f32 Compute;
-  typedef f64 Wide;  ///< what sums are taken in
+  typedef f64 Wide;  ///< the type of sums
   static const bool floating = true;
 };
 template <>
@@ -278,7 +279,7 @@ struct Limits<u64> {
 
 template <class R, class F>
 inline R saturate(F x) {
-  const F low = (F)Limits<R>::low, high = (F)Limits<R>::high;  // `high` may have been rounded up: then it does not fit itself
+  const F low = (F)Limits<R>::low, high = (F)Limits<R>::high;  // `high` may have been rounded up; then it is itself out of range
   if (x != x) return 0;
   if (x <= low) return (R)Limits<R>::low;
   if (x >= high) return (R)Limits<R>::high;
@@ -335,7 +336,7 @@ inline R convert(S element) {
 
 // --- indices -----------------------------------------------------------------------------------------------------------------------------
 
-/// `n` / d for n below 2^31, where `packed` is what kernel_text.h makes of d. Wider numbers are divided as they are.
+/// `n` / d for n below 2^31; `packed` is d as kernel_text.h encodes it. Wider numbers are divided by the divisor itself.
 inline i32 divide(i32 n, i64 packed) {
   const u32 high = (u32)(((u64)(u32)n * (u32)((u64)packed >> 32)) >> 32);
   return (i32)((high + (u32)n) >> (u32)(packed & 31));
@@ -344,7 +345,7 @@ inline i64 divide(i64 n, i64 divisor) {
   return n / divisor;
 }
 
-/// Several neighbouring elements, read and written at once.
+/// Several neighboring elements, read and written in one access.
 template <class T, int count>
 struct alignas(sizeof(T) * count) Pack {
   T lane[count];

@@ -1,6 +1,6 @@
-// What the threads of a team find out together: `along` threads of a block share a line, `apart` threads from each other; lanes of one warp
-// exchange by shuffles, warps through shared memory. Every thread of the block calls these, whether it has a line or not; the order of all
-// merges is fixed. `room` is shared memory for eight bytes a thread.
+// Reductions and scans of the threads of a team: `along` threads of a block, `apart` threads from each other, share a line. Lanes of one
+// warp exchange values by shuffles, warps through shared memory. Every thread of the block must call these functions, also one without a
+// line; the order of all merges is fixed. `room` is shared memory of eight bytes for each thread.
 
 struct Larger {
   template <class T>
@@ -17,26 +17,26 @@ struct Product {
   static const int start = 1;
 };
 
-/// The value of the lane `far` from this one.
+/// The value of the lane whose number differs from this one's in the bit `far`.
 template <class V>
 inline V of_lane(V value, int far) {
   return __shfl_xor_sync(0xffffffffu, value, far, 32);
 }
-/// What `Op` makes of the values of the team's lanes in one warp, in each of them.
+/// Reduces the values of the team's lanes in one warp by `Op`; every lane gets the result.
 template <class Op, int along, int apart, class V>
 inline V merge_in_warp(V value) {
 #pragma unroll
   for (int far = apart; far < 32 && far < along * apart; far *= 2) value = Op::merge(value, of_lane(value, far));
   return value;
 }
-/// Then the warps of a team meet, once: each leaves what its lanes found in a slot for each of the teams that it has lanes of.
+/// The slots in shared memory through which the warps of a team merge: each warp has one slot for each team of which it has lanes.
 template <int along, int apart>
 struct Warps {
   static const bool meet = along > 1 && along * apart > 32;
-  static const int slots = apart < 32 ? apart : 32;                    ///< of one warp
-  static const int count = apart <= 32 ? along * apart / 32 : along;  ///< of one team,
-  static const int step = apart <= 32 ? slots : apart;                 ///< so far from each other,
-  /// from this one on.
+  static const int slots = apart < 32 ? apart : 32;                    ///< slots of one warp
+  static const int count = apart <= 32 ? along * apart / 32 : along;  ///< slots of one team,
+  static const int step = apart <= 32 ? slots : apart;                 ///< `step` from each other,
+  /// from the slot `front` on.
   static int front(int place) {
     const int begin = (int)threadIdx.x - place * apart;
     return apart <= 32 ? begin / 32 * slots + begin % slots : begin;
@@ -45,9 +45,9 @@ struct Warps {
   static int own() { return (int)threadIdx.x / 32 * slots + (int)threadIdx.x % 32; }
 };
 
-/// What `Op` makes of all in front of a thread's elements, in each of its rounds, from what it makes of these (`parts`), and of all in `total`
-/// (teams of neighbours). Lanes of a warp lie beside each other in a round, then come its other rounds, and then the next warp. Threads meet
-/// once, where a team has several warps: who calls it lets them meet again before `room` is used for something else.
+/// Exclusive scan by `Op` over a team of neighboring threads. `parts` has the value of each round of this thread and becomes the value of
+/// all elements before it; `total` becomes the value of all. In the order of elements, the lanes of a warp come first, then its further
+/// rounds, then the next warp. A team of several warps synchronizes once: the caller must synchronize again before it reuses `room`.
 template <class Op, int along, int rounds, class T>
 inline void merge_rounds_in_front(T* parts, int place, u64* room, T& total) {
   const int width = along < 32 ? along : 32, lane = place % width;
@@ -79,7 +79,7 @@ inline void merge_rounds_in_front(T* parts, int place, u64* room, T& total) {
 #pragma unroll
   for (int r = 0; r < rounds; ++r) parts[r] = Op::merge(before, parts[r]);
 }
-/// The same of one value a thread; `room` is free again.
+/// The same for one value in each thread; `room` may be reused afterwards.
 template <class Op, int along, class T>
 inline T merge_in_front(T value, int place, u64* room, T& total) {
   merge_rounds_in_front<Op, along, 1>(&value, place, room, total);

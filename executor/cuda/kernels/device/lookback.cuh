@@ -1,15 +1,15 @@
 // Running sums over parts of a line that different blocks compute, in one pass (Merrill and Garland, "Single-pass parallel prefix scan with
-// decoupled look-back", 2016): each part posts its own sum, and looks back at what the parts in front of it have posted. So that sums of
-// floats do not hang on who was when, all is added in one order: 32 parts are a group, whose sum is taken in the order of a warp, and groups
-// are added one by one from the first on, be it from their own sums or from the sum up to the end of one of them.
+// decoupled look-back", 2016): each part posts its own sum and looks back at the sums that earlier parts have posted. Sums of floats must
+// not depend on timing, so the order of additions is fixed: 32 parts form a group, whose sum is taken in the order of a warp, and groups
+// are added one by one from the first on, from their own sums or from the sum up to the end of one of them.
 
-/// What the parts of one line post. Flags are 0 until then.
+/// The words that the parts of one line post. A flag is 0 until its sum is posted.
 template <class T>
 struct Posts {
-  u32* flags;       ///< of a part: 1: its sum is there
-  u64* sums;        ///< of a part
-  u32* groups;      ///< flags of a group: 1: its sum is there; 2: so is the sum up to its end
-  u64* group_sums;  ///< of a group, and behind it the sum up to its end
+  u32* flags;       ///< of each part; 1: its sum is posted
+  u64* sums;        ///< of each part
+  u32* groups;      ///< flags of each group; 1: its sum is posted; 2: so is the sum up to its end
+  u64* group_sums;  ///< of each group: its sum, and behind it the sum up to its end
 };
 
 inline u64 as_word(f64 sum) {
@@ -44,7 +44,7 @@ inline void post(u64* to, T sum, u32* flag, u32 value) {
   asm volatile("st.relaxed.gpu.u64 [%0], %1;" ::"l"(to), "l"(as_word(sum)) : "memory");
   asm volatile("st.release.gpu.u32 [%0], %1;" ::"l"(flag), "r"(value) : "memory");
 }
-#else  // the same in words that a host may shim
+#else  // the same by built-ins that a host can replace
 inline u32 look_at(u32* flag) {
   return __nv_atomic_load_n(flag, __NV_ATOMIC_ACQUIRE, __NV_THREAD_SCOPE_DEVICE);
 }
@@ -61,7 +61,7 @@ inline void post(u64* to, T sum, u32* flag, u32 value) {
 }
 #endif
 
-/// The sum of all groups in front of `group`. All lanes of a warp call it and get it; `lane` 31 looks at the group right in front.
+/// The sum of all groups before `group`. All lanes of a warp must call it and get the result; lane 31 reads the group right before.
 template <class Op, class T>
 inline T front_of_group(const Posts<T>& posts, int group, int lane) {
   const int seen = group - 32 + lane;
@@ -80,7 +80,7 @@ inline T front_of_group(const Posts<T>& posts, int group, int lane) {
   return front;
 }
 
-/// Posts `own`, the sum of `part`; gives the sum of all parts in front of it. All lanes of a warp call it, with the same numbers.
+/// Posts `own`, the sum of `part`; returns the sum of all parts before it. All lanes of a warp must call it, with equal arguments.
 template <class Op, class T>
 inline T front_of_part(const Posts<T>& posts, T own, int part, int lane) {
   const int group = part / 32, place = part % 32, seen = group * 32 + lane;

@@ -1,18 +1,18 @@
-// Normal numbers of f32 for GPUs on which f64 is slow: random_bits.h's number computed in pairs of f32, with a bound on how far it may be
-// from the one computed in f64. Where all numbers within the bound round to one f32, that is the result, to the bit; where not, about once
-// in ten thousand numbers, who asks computes in f64 (Ziv, "Fast evaluation of elementary mathematical functions", 1991). Knows no generator
-// and no packs. The bounds hold for each of the 2^32 words: tests/executor/cuda/normal_pairs_test.cpp.
+// Normal numbers of f32 for GPUs on which f64 is slow: the number of random_bits.h is computed in pairs of f32, with a bound on its
+// distance from the one computed in f64. If all numbers within the bound round to one f32, that is the result, bitwise identical;
+// otherwise, about once in ten thousand numbers, the caller computes in f64 (Ziv, "Fast evaluation of elementary mathematical functions",
+// 1991). Knows no generator and no packs. The bounds hold for each of the 2^32 words: tests/executor/cuda/normal_pairs_test.cpp.
 
-/// The sum of two numbers, of which `low` is some 2^-22 of the other at most.
+/// An unevaluated sum of two numbers; `low` is at most about 2^-22 of `high`.
 struct NormalPair {
   f32 high, low;
 };
 
-/// How far z may be off, relative; three quarters are z's own, the rest is lost on the way to mean + deviation * z.
+/// Bounds of the relative error of z: three quarters are that of z itself, the rest that of mean + deviation * z.
 const f32 middle_bound = 0x1p-39f, tail_bound = 0x1p-36f, mean_bound = 0x1p-42f;
 /// Words up to here (or that far from the other end) are in a tail: (104152956 + 0.5) / 2^32 < 0.02425.
 const u32 last_in_tail = 104152956u;
-/// How far a word is from the nearer end; the normal distribution is symmetric.
+/// The distance of a word from the nearer end; the normal distribution is symmetric.
 inline u32 from_end(u32 word) {
   return word < ~word ? word : ~word;
 }
@@ -124,7 +124,7 @@ inline NormalPair normal_pair_in_tail(u32 word) {
   return word < ~word ? z : minus(z);
 }
 
-/// mean + deviation * z, rounded; false: where the f64 in which random_bits.h has it may round another way.
+/// mean + deviation * z, rounded; false if the f64 of random_bits.h may round to another number.
 inline bool round_normal(NormalPair z, f32 bound, NormalPair mean, NormalPair deviation, f32& drawn) {
   const NormalPair product = times_pair(deviation, z), sum = add_pair(mean.high, product.high);
   const f32 low = sum.low + (product.low + mean.low);

@@ -1,10 +1,10 @@
-// One tile of a matrix product: 16 x 16 threads, each with `each` x `each` sums in registers, go along `k` in steps of 16. While a step is
-// added up from shared memory, the next one is on its way from global memory. Each sum is taken in the order of `k`. Whoever includes this
-// says before it what `summand(element)` is: an element as the sums have it.
+// One tile of a matrix product: 16 x 16 threads, each with `each` x `each` sums in registers, advance along `k` in steps of 16. While one
+// step is added from shared memory, the next one is loaded from global memory. Each sum is taken in the order of `k`. The including text
+// must define `summand(element)`: the element in the type of the sums.
 
 typedef long long Size;
 
-/// Neighbours, read and written up to 16 bytes at once.
+/// Neighboring elements, read and written up to 16 bytes at once.
 template <class T, int count>
 struct alignas(sizeof(T) * count < 16 ? sizeof(T) * count : 16) Few {
   T lane[count];
@@ -20,8 +20,8 @@ inline void write_few(T* to, const Few<T, count>& few, Size room) {
     if (l < room) to[l] = few.lane[l];
 }
 
-/// A step of 16 along `k` of 16 * each lines: the elements `t`, `t` + 256, … of it are this thread's. `along`: neighbours along `k` lie beside
-/// each other, else those across it.
+/// A step of 16 along `k` of 16 * each lines; this thread loads its elements `t`, `t` + 256, … `along`: elements are contiguous along `k`,
+/// else across it.
 template <int each, bool along>
 struct Part {
   static int line(int t) { return along ? t / 16 : t % (16 * each); }
@@ -29,7 +29,7 @@ struct Part {
 
   template <class Element, class Sum>
   static void fetch(const Element* x, Size lines, Size k, Size first, Size from, Sum (&next)[each]) {
-    // One address that goes on, not one for each element, which would take too many registers.
+    // One address that advances: an address for each element would take too many registers.
     const int t = (int)threadIdx.x;
     const Size i = first + line(t), p = from + place(t), step = along ? 16 * k : 16 / each * lines;
     const Element* at = x + (along ? i * k + p : p * lines + i);
@@ -47,7 +47,7 @@ struct Part {
   }
 };
 
-/// Adds up the tile whose first row is `top` and whose first column is `side`; `left` and `right` are shared memory for 16 * 17 each.
+/// Computes the tile whose first row is `top` and whose first column is `side`; `left` and `right` are shared memory of 16 * 17 items each.
 template <int each, bool turned_a, bool turned_b, class Element, class Sum>
 inline void add_up(const Element* a, const Element* b, Size m, Size n, Size k, Size top, Size side, Few<Sum, each>* left,
                    Few<Sum, each>* right, Sum (&sums)[each][each]) {

@@ -1,8 +1,8 @@
-// A stable radix sort by four bits a pass, of keys with numbers: what a block does with its keys, and what the keys of elements are. Thread t
-// of a block has the keys from `begin` to `end`, which are behind those of the threads before it; `counters` and `room` are shared memory
-// for 16 u32 and for eight bytes a thread.
+// A stable radix sort of keys with numbers, by four bits a pass: a block's part of a pass, and the keys of elements. Thread t of a block
+// has the keys from `begin` to `end`, which follow those of the threads before it; `counters` and `room` are shared memory of 16 u32 and of
+// eight bytes for each thread.
 
-/// Equal for equal elements, greater for greater ones; a NaN is greater than all.
+/// Keys are equal for equal elements and greater for greater ones; the key of a NaN is the greatest.
 template <class T, class Key, bool floating>
 struct KeyOf {
   static Key of(T x) {
@@ -30,7 +30,7 @@ struct KeyOf<T, u64, true> {
   }
 };
 
-/// counters[digit * threads + t]: where the first key of that digit of thread t stands among the block's, sorted by the digit.
+/// Sets counters[digit * threads + t] to the position of thread t's first key of that digit among the block's keys, sorted by the digit.
 template <int threads, class Key, class Index>
 inline void rank_digits(const Key* keys, Index begin, Index end, int shift, u32* counters, u64* room) {
   const int t = (int)threadIdx.x;
@@ -49,7 +49,7 @@ inline void rank_digits(const Key* keys, Index begin, Index end, int shift, u32*
   __syncthreads();
 }
 
-/// The keys of a thread and their numbers to where `rank_digits` and `further`, by digit, say.
+/// Moves the keys of a thread and their numbers to the positions of `rank_digits`, offset by `further` of each digit.
 template <int threads, class Key, class Index>
 inline void move_digits(const Key* keys, const u32* numbers, Index begin, Index end, int shift, u32* counters, const u32* further, Key* keys_to,
                         u32* numbers_to) {

@@ -1,6 +1,6 @@
-// What reductions compute, as monoids: where they start, how they take one element in, how two partial results merge, what is written; and
-// how the parts of a team of threads merge (device/lines.cuh). As in graph/ops/reduction.cpp, sums are taken in f64 or in 64-bit integers
-// that wrap. Nothing branches: what is chosen is selected.
+// Reductions as monoids: the initial value, how one element is added, how two partial results merge, and the result that is written; and
+// how the partial results of a team of threads merge (device/lines.cuh). As in graph/ops/reduction.cpp, sums are taken in f64 or in 64-bit
+// integers that wrap. Values are selected without branches.
 
 template <class T, bool floating = TypesOf<T>::floating>
 struct TotalOf {
@@ -41,7 +41,7 @@ struct reduce_prod : Summing<T> {
   static Part take(Part part, T element, i64) { return part * Summing<T>::of(element); }
 };
 
-/// The ends of a type, as a number of four bytes at least. f16 and bf16 compare as f32.
+/// The lowest and highest value of a type, as numbers of at least four bytes. f16 and bf16 compare as f32.
 template <class T, bool floating = TypesOf<T>::floating>
 struct Ends {
   typedef decltype(plain(load(T()))) Part;
@@ -63,7 +63,7 @@ struct Comparing {
     return store<R>(Compute<T>(part));
   }
 };
-/// NaN beats every number.
+/// A NaN wins over every number.
 template <class T>
 struct reduce_max : Comparing<T> {
   typedef typename Comparing<T>::Part Part;
@@ -79,8 +79,8 @@ struct reduce_min : Comparing<T> {
   static Part take(Part part, T element, i64) { return merge(part, Comparing<T>::of(element)); }
 };
 
-/// The first largest or smallest element; a NaN beats every number. What equals the far end of its type is not better than the start and
-/// leaves it as it is: with no index, which stands behind all others. Then all elements are equal, and the first is at 0.
+/// The first largest or smallest element; a NaN wins over every number. An element at the limit of its type is not better than the initial
+/// value, which keeps the index `none`, greater than all others. If that is the result, all elements are equal, and the first is at 0.
 template <class T>
 struct Place {
   typename Ends<T>::Part value;
@@ -113,7 +113,7 @@ struct Placing {
   static bool better(V b, V a) {
     return !(largest ? b <= a : b >= a) & (a == a);
   }
-  /// The elements of a thread come in the order of their indices.
+  /// A thread takes its elements in the order of their indices.
   static Part take(Part part, T element, i64 index) {
     Part other;
     other.value = plain(load(element));
@@ -156,8 +156,9 @@ struct reduce_all : Testing<T> {
   static u32 take(u32 part, T element, i64) { return part & Testing<T>::of(element); }
 };
 
-/// The parts of `along` threads, `apart` threads from each other, merged into those of the first, always in the same order: each of
-/// `count` results of a team for itself. `shared`: where warps meet, room for a part of each result in each slot of `block` threads.
+/// Merges the partial results of `along` threads, `apart` threads from each other, into those of the first, always in the same order; each
+/// of `count` results of a team by itself. `shared`: if several warps merge, memory for a part of each result in each slot of `block`
+/// threads.
 template <class Op, int along, int apart, int count, int block>
 inline void merge_parts(typename Op::Part* parts, typename Op::Part* shared, int place) {
   typedef Warps<along, apart> Team;

@@ -1,23 +1,23 @@
-// Softmax of one line by its team: `along` threads, `apart` threads from each other, each with `packs` packs of `lanes` neighbours in flight
-// (lanes 1: elements that lie `step` from each other). Elements `first` to `end` are the line's; what a pack has beside them counts as minus
+// Softmax of one line by its team: `along` threads, `apart` threads from each other, each with `packs` packs of `lanes` neighbors in flight
+// (lanes 1: elements with a stride of `step`). The line has the elements `first` to `end`; other elements of a pack count as minus
 // infinity, which adds nothing. Sums are taken in f64: log_softmax of a line with one large element is the logarithm of almost one.
 
 template <class V>
 inline V no_element() {
   return (V)-__longlong_as_double(0x7ff0000000000000LL);
 }
-/// What powers are taken from: minus infinity, while there is nothing larger, would make NaN of elements that may turn out to be zero.
+/// The subtrahend of exponents. Minus infinity, as long as no element is larger, would give NaN for elements whose power is zero.
 template <class V>
 inline V power_from(V largest) {
   return largest == no_element<V>() ? (V)0 : largest;
 }
-/// A sum of powers from `from`, as one from `to`.
+/// Converts a sum of exp(x - `from`) into one of exp(x - `to`).
 template <class V>
 inline f64 rescale(f64 sum, V from, V to) {
   return from == to ? sum : sum * (f64)exp(from - to);
 }
 
-/// As write_pack, whose access the compiler splits where another way writes single elements of the same pack.
+/// Same as write_pack, but as one access: the compiler splits write_pack's if another branch writes single elements of the same pack.
 template <class T, int lanes>
 inline void write_at_once(T* elements, const Pack<T, lanes>& pack) {
 #if defined(__CUDA_ARCH__)
@@ -30,7 +30,7 @@ inline void write_at_once(T* elements, const Pack<T, lanes>& pack) {
   write_pack(elements, pack);
 }
 
-/// `whole`: packs are in the line or out of it.
+/// `whole`: a pack is either within the line or outside of it.
 template <int lanes, bool whole, class T, class Index>
 inline Pack<T, lanes> read_part(const T* line, Index at, Index first, Index end, Index step) {
   if (at >= first && at + lanes <= end) return read_pack<lanes>(line + (lanes == 1 ? at * step : at));
@@ -53,7 +53,7 @@ inline void write_part(T* line, Index at, Index first, Index end, Index step, co
   }
 }
 
-/// Several packs, `apart` elements from each other, none of which waits for another where all of them are in the line.
+/// Reads several packs, `apart` elements from each other; if all are within the line, none of the loads waits for another.
 template <int lanes, bool whole, int packs, class T, class Index>
 inline void read_parts(const T* line, Index at, Index apart, Index first, Index end, Index step, Pack<T, lanes>* parts) {
   if (at >= first && at + (packs - 1) * apart + lanes <= end) {
@@ -75,7 +75,7 @@ inline void write_parts(T* line, Index at, Index apart, Index first, Index end, 
   }
 }
 
-/// What the warps of a team found, merged.
+/// Merges the largest elements and the sums of a team's warps.
 template <int along, int apart, class V>
 inline void merge_warps(V& largest, f64& sum, int place, u64* room) {
   typedef Warps<along, apart> Team;
@@ -95,7 +95,7 @@ inline void merge_warps(V& largest, f64& sum, int place, u64* room) {
   for (int k = 0; k < Team::count; ++k) sum += rescale(sums[front + k * Team::step], peaks[front + k * Team::step], largest);
 }
 
-/// A line in the registers of its team: read once.
+/// Softmax of a line that fits into its team's registers and is read once.
 template <int lanes, bool whole, int packs, int along, int apart, bool logarithm, class T, class Index>
 inline void softmax_held(const T* x, T* y, Index first, Index end, Index step, int place, u64* room) {
   typedef Compute<T> V;
@@ -134,7 +134,8 @@ inline void softmax_held(const T* x, T* y, Index first, Index end, Index step, i
   }
 }
 
-/// A longer line: one pass with a running maximum and a sum that is rescaled where it grows (Milakov & Gimelshein 2018), and one that writes.
+/// Softmax of a longer line: one pass with a running maximum and a sum that is rescaled when the maximum grows (Milakov & Gimelshein 2018),
+/// and one pass that writes.
 template <int lanes, bool whole, int packs, int along, int apart, bool logarithm, class T, class Index>
 inline void softmax_passing(const T* x, T* y, Index first, Index end, Index step, int place, u64* room) {
   typedef Compute<T> V;
@@ -150,7 +151,7 @@ inline void softmax_passing(const T* x, T* y, Index first, Index end, Index step
       const V value = load(parts[k / lanes].lane[k % lanes]);
       if (peak < value) peak = value;
     }
-    sum = rescale(sum, (f64)own, (f64)peak);  // in f64: a line may rise all its way
+    sum = rescale(sum, (f64)own, (f64)peak);  // in f64: the maximum may grow at every element
     own = peak;
     const V from = power_from(own);
 #pragma unroll
