@@ -50,7 +50,7 @@ function(cleave_optimise_lightly target)
   target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
 endfunction()
 
-# A build with sanitizers is not optimised: that takes two to five times as long to compile. The rooms whose loops would make the tests slow
+# A build with sanitizers is not optimized: that takes two to five times as long to compile. The rooms whose loops would make the tests slow
 # are; the headers were precompiled with other options then.
 function(cleave_optimise_sanitized)
   if(CLEAVE_SANITIZE)
@@ -78,7 +78,7 @@ function(cleave_guide_fuzzer)
   endif()
 endfunction()
 
-# Several sources of a room can be compiled as one: most of a source's time goes into the headers that its neighbours read as well. No name
+# Several sources of a room can be compiled as one: most of a source's time goes into the headers that its neighbors read as well. No name
 # of an anonymous namespace may stand twice in a room then. Sources with options of their own are compiled by themselves.
 option(CLEAVE_UNITY "Compile the sources of a room together" ON)
 function(cleave_together target)

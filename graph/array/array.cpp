@@ -102,7 +102,7 @@ std::byte* Array::mutable_bytes() {
     if (type_.bytes() > 0) std::memcpy(clone.data_.get(), data_.get(), static_cast<std::size_t>(type_.bytes()));
     *this = std::move(clone);
   } else {
-    // use_count is a relaxed read. Taking a reference synchronises with another thread that read this buffer and then released it.
+    // use_count is a relaxed read. Taking a reference synchronizes with another thread that read this buffer and then released it.
     std::shared_ptr<std::byte> acquire = data_;
   }
   return data_.get();

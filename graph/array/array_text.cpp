@@ -13,7 +13,7 @@ namespace {
 constexpr std::int64_t kThreshold = 1000;  ///< arrays with more elements are shortened
 constexpr std::int64_t kEdge = 3;          ///< elements kept at each end of a shortened axis
 
-/// The fewest digits that distinguish `value` from its neighbours in the short type.
+/// The fewest digits that distinguish `value` from its neighbors in the short type.
 template <class Short>
 std::string short_text(Short value) {
   const auto wide = static_cast<float>(value);

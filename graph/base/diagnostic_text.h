@@ -10,7 +10,7 @@
 namespace cleave {
 
 struct TextStyle {
-  bool color = false;  ///< ANSI colours
+  bool color = false;  ///< ANSI colors
   bool source = true;  ///< show the source line and caret where the file can be read
 };
 

@@ -12,8 +12,8 @@ constexpr std::size_t kLongest = 128;
 constexpr std::size_t kMostListed = 6;
 constexpr std::size_t kShort = 3;
 
-/// Optimal string alignment distance: insertions, deletions, substitutions, and swaps of neighbours. In words of at most three letters
-/// another letter counts as two edits, but not another digit: `foo` is not a misspelt `for`, and `f33` is a misspelt `f32`.
+/// Optimal string alignment distance: insertions, deletions, substitutions, and swaps of neighbors. In words of at most three letters
+/// another letter counts as two edits, but not another digit: `foo` is not a misspelled `for`, and `f33` is a misspelled `f32`.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   const bool both_short = std::max(a.size(), b.size()) <= kShort;
   const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
@@ -55,7 +55,7 @@ std::optional<std::string> nearest_name(std::string_view word, const std::vector
     if (candidate.empty() || candidate.size() > kLongest) continue;
     const std::size_t distance = edit_distance(word, candidate);
     if (distance > most_edits(word.size(), candidate.size()) || (best && distance > best_distance)) continue;
-    // Between two names at the same distance, the one with the same letters wins: `tahn` is a misspelt `tanh`, not `tan` and a letter.
+    // Between two names at the same distance, the one with the same letters wins: `tahn` is a misspelled `tanh`, not `tan` and a letter.
     if (best && distance == best_distance && (are_anagrams(word, *best) || !are_anagrams(word, candidate))) continue;
     best = &candidate;
     best_distance = distance;

@@ -8,8 +8,8 @@
 
 namespace cleave {
 
-/// The nearest of `candidates` to a misspelt `word`, if near enough to suggest. Swapping two neighboring letters counts as one edit; among
-/// equally near candidates, the first with the same letters wins, else the first.
+/// The nearest of `candidates` to a misspelled `word`, if near enough to suggest. Swapping two neighboring letters counts as one edit;
+/// among equally near candidates, the first with the same letters wins, else the first.
 std::optional<std::string> nearest_name(std::string_view word, const std::vector<std::string>& candidates);
 
 /// The suffix of an error about an unknown name: "; did you mean `matmul`?", or nothing if no candidate is near.

@@ -12,7 +12,7 @@ namespace cleave {
 bool is_identifier(std::string_view text);
 void put_quoted(std::string& out, std::string_view text);
 void put_integer(std::string& out, std::int64_t value);
-/// The shortest digits that read back as the same number, recognisable as a floating one.
+/// The shortest digits that read back as the same number, recognizable as a floating one.
 void put_floating(std::string& out, double value);
 void put_attribute(std::string& out, const AttributeValue& attribute);
 

@@ -122,7 +122,7 @@ Values lp_normalization(Call& c) {
   return {c("lp_norm", {c[0]}, {{"axis", c.integer("axis", -1)}, {"p", c.integer("p", 2)}})};
 }
 
-/// The sum over neighbouring channels, divided by their number, is an average pool over the axis of channels.
+/// The sum over neighboring channels, divided by their number, is an average pool over the axis of channels.
 Values lrn(Call& c) {
   const std::optional<std::int64_t> size = c.integer("size");
   const Shape shape = c[0].shape();

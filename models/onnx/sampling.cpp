@@ -10,7 +10,7 @@ using Integers = std::vector<std::int64_t>;
 
 // --- volumes -----------------------------------------------------------------------------------------------------------------------------
 
-/// Samples a volume [n, channels, planes, rows, columns] at the positions of a grid [n, …, 3]: from eight neighbours, or the nearest
+/// Samples a volume [n, channels, planes, rows, columns] at the positions of a grid [n, …, 3]: from eight neighbors, or the nearest
 /// element.
 class VolumeSampler {
  public:

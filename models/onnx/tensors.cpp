@@ -116,7 +116,7 @@ Result<Array> from_list(const TensorProto& tensor, TensorType type) {
   return array;
 }
 
-/// Whether all bytes are 0 or 1; reading any other byte as bool would be undefined behaviour.
+/// Whether all bytes are 0 or 1; reading any other byte as bool would be undefined behavior.
 bool holds_bools(std::string_view bytes) {
   for (const char byte : bytes)
     if (static_cast<unsigned char>(byte) > 1) return false;

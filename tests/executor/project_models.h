@@ -23,7 +23,7 @@ struct ProjectModel {
 
 /// All models that can run here: those whose host functions are built.
 inline std::vector<ProjectModel> project_models() {
-  // Sizes for a build without optimisation; where there are none, the model's own files set them.
+  // Sizes for a build without optimization; where there are none, the model's own files set them.
   const std::map<std::string, std::map<std::string, std::int64_t>> small = {
       {"cpu_only_loop", {{"batch", 16}, {"width", 16}, {"units", 8}}},
       {"naive_transfer", {{"rows", 16}, {"width", 16}}},

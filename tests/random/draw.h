@@ -8,7 +8,7 @@
 
 namespace cleave::testing {
 
-/// The finaliser of splitmix64.
+/// The finalizer of splitmix64.
 constexpr std::uint64_t mix(std::uint64_t z) {
   z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9;
   z = (z ^ (z >> 27)) * 0x94D049BB133111EB;

@@ -1,5 +1,5 @@
 // Lower bounds on the time of a program, for any executor: its plan's traffic over the link and through the accelerator's memory, and its
-// arithmetic, at the machine's peak rates. Modelled overheads, such as launches or attainable fractions of a peak, are not included.
+// arithmetic, at the machine's peak rates. Modeled overheads, such as launches or attainable fractions of a peak, are not included.
 #pragma once
 
 #include <algorithm>

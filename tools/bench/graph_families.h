@@ -14,9 +14,9 @@ namespace cleave::bench {
 using namespace planner;
 
 enum class Family : std::uint8_t {
-  training,  ///< a training loop: towers with skips and normalisation, shared masks, backward pass, optimizer, host input and prints
+  training,  ///< a training loop: towers with skips and normalization, shared masks, backward pass, optimizer, host input and prints
   training_slow_link,  ///< the same, bound by transfers
-  training_fused,      ///< training, with element-wise neighbours fused into one kernel on either side
+  training_fused,      ///< training, with element-wise neighbors fused into one kernel on either side
   training_slow_link_fused,
   layered,    ///< random layers with random costs
   recurrent,  ///< an unrolled recurrent grid with weights shared by all steps: long paths

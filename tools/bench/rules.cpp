@@ -128,7 +128,7 @@ void Placer::priority() {
   rest_to(Side::accelerator);
 }
 
-/// Propagates the side of each placed node to its neighbours in program order that have none.
+/// Propagates the side of each placed node to its neighbors in program order that have none.
 void Placer::expand(bool upwards, bool host_too) {
   Side current = Side::none;
   const auto count = static_cast<std::int32_t>(problem_.nodes.size());

@@ -19,7 +19,7 @@ enum class Rule : std::uint8_t {
   node_wise,        ///< each node where it runs faster; transfers count as free
   per_edge,         ///< the minimum cut in which every use pays for a transfer of its own
   priority,  ///< as ONNX Runtime: the accelerator takes all nodes that it supports, except those that only handle small values of the host
-  follow_the_weights,  ///< as ggml: an operation runs where its weights are, others where their neighbours in program order are
+  follow_the_weights,  ///< as ggml: an operation runs where its weights are, others where their neighbors in program order are
 };
 
 std::span<const Rule> all_rules();

@@ -15,7 +15,7 @@ Tensor steps(int count, Tensor value) {
   return value;
 }
 
-/// Seconds of a run of `count` steps in sequence, none of which fuses with its neighbours, in each of `trips` iterations.
+/// Seconds of a run of `count` steps in sequence, none of which fuses with its neighbors, in each of `trips` iterations.
 Result<double> seconds_a_run(int count, int trips, double budget, int threads, Clock clock) {
   const Graph graph = trace("steps", {{"x", TypeSpec(DType::f32, {1})}}, [&](const Tensor& x) {
     return trips == 0 ? steps(count, x) : for_loop(trips, x, [&](const Tensor&, const Tensor& value) { return steps(count, value); });

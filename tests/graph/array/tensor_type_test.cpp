@@ -49,7 +49,7 @@ void check_every_pattern(int exponent_bits, int mantissa_bits) {
   }
 }
 
-/// Around every pair of neighbours: just below the midpoint rounds down, the midpoint to the even one, just above it up.
+/// Around every pair of neighbors: just below the midpoint rounds down, the midpoint to the even one, just above it up.
 template <class Small>
 void check_every_midpoint(std::uint16_t largest, int exponent_bits, int mantissa_bits) {
   for (std::uint32_t i = 0; i < largest; ++i) {

@@ -48,7 +48,7 @@ TEST(OnnxReader, BorrowsNothingFromBytesThatItDoesNotOwn) {
   EXPECT_EQ(first_output(graph, {{"x", Array(TensorType{DType::f32, {32}})}}).at(31), 2);
 }
 
-// A misspelt name leaves a size open: one mistake, and not two.
+// A misspelled name leaves a size open: one mistake, and not two.
 TEST(OnnxReader, SaysOnceThatANameOfASizeIsMisspelt) {
   const GraphParts parts{.nodes = {node("Relu", {"x"}, {"y"})}, .inputs = {value_info("x", kFloat, {-2, 3})}, .outputs = {untyped("y")}};
   EXPECT_EQ(text_of_diagnostics(read_parts(parts, {.dims = {{"bacth", 4}}})),

@@ -74,7 +74,7 @@ TEST(ModelErrors, HavePlacesAndLengthsInTheFile) {
   }
 }
 
-/// Each key of the zoo's models without its `:`, each section misspelt: one mistake is one error, at its line.
+/// Each key of the zoo's models without its `:`, each section misspelled: one mistake is one error, at its line.
 TEST(ModelErrors, OneMistakeIsOneError) {
   const std::regex key("^( *(?:- )*)([A-Za-z_0-9]+):(?: |$)");
   std::size_t tried = 0;

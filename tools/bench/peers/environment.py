@@ -41,7 +41,7 @@ def enter(cache, names):
 
 
 def build(folder):
-    """Builds the measured programs in `folder`, optimised, as tools/benchmark does."""
+    """Builds the measured programs in `folder`, optimized, as tools/benchmark does."""
     if not (folder / "CMakeCache.txt").exists():
         subprocess.run([str(ROOT / "tools" / "install-packages"), "build", "bench"], check=True)
     subprocess.run(["cmake", "-S", str(ROOT), "-B", str(folder), "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release", "-DCLEAVE_BUILD_BENCHMARKS=ON"],

@@ -32,7 +32,7 @@ class Plan:
         return self._document
 
     def dot(self, full: bool = False) -> str:
-        """Graphviz source of a picture: one cluster for each device, transfers as labelled edges, round trips in red. `full`: no node is collapsed."""
+        """Graphviz source of a picture: one cluster for each device, transfers as labeled edges, round trips in red. `full`: no node is collapsed."""
         return self._raw.dot(full)
 
     def sarif(self) -> str:

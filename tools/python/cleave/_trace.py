@@ -20,7 +20,7 @@ from ._where import here, run_traced
 
 def parameter(name: str, type: TypeLike, value: Any = None, *, uniform: tuple[float, float] | None = None,
               normal: tuple[float, float] | None = None, file: str | None = None, seed: int = 0) -> Tensor:
-    """A value that is initialised once and then kept from run to run. Must be called outside of loops and branches.
+    """A value that is initialized once and then kept from run to run. Must be called outside of loops and branches.
 
     Its initial value is `value` (a number for all elements, or an array), random numbers `uniform=(low, high)` or `normal=(mean, deviation)`
     with a seed, or the contents of a file (.npy, .csv).

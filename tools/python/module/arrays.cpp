@@ -50,7 +50,7 @@ bool aligned(const void* data, Py_ssize_t item_size) {
   return reinterpret_cast<std::uintptr_t>(data) % static_cast<std::uintptr_t>(std::max<Py_ssize_t>(item_size, 1)) == 0;
 }
 
-/// Whether all bools are 0 or 1: any other byte is undefined behaviour as a bool.
+/// Whether all bools are 0 or 1: any other byte is undefined behavior as a bool.
 bool good_values(const Py_buffer& view, DType dtype) {
   if (dtype != DType::boolean) return true;
   const auto* bytes = static_cast<const unsigned char*>(view.buf);
