@@ -5,7 +5,7 @@
 // How control flow is written (region 0 is the root; the placement problem has the same regions and carried nodes):
 //
 // clang-format off
-//   kind        inputs                    what belongs to it
+//   kind        inputs                    regions and dependent nodes
 //   for_loop    [count] if the count is   regions {body}; else the attribute `count` holds it. The body's `predicate`, if it has
 //               a value of the program    one, is tested after each trip: true ends the loop (`until`)
 //   while_loop  none                      regions {condition, body}; the body is a child of the condition region. The condition's

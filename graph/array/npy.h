@@ -31,8 +31,8 @@ Status write_npy(const A&, const std::string&) {
 }
 
 /// A table of numbers separated by commas, one row a line, no header, as `type.dtype`. Its rows and columns must be those of `type`: the
-/// first axis counts the rows, or the last one the columns where there are more than two; one axis may be a row or a column, and what has
-/// none is one number. At most 128 bytes a value and a MiB are read. Errors name file, line and column.
+/// first axis counts the rows or, with more than two axes, the last one may count the columns; one axis may be a row or a column, and a
+/// scalar is one number. At most 128 bytes a value and a MiB are read. Errors name file, line and column.
 Result<Array> read_csv(const std::string& path, const TensorType& type);
 /// By extension: .npy or .csv; the array has `type` (npy: exact shape, element type converted if the values survive: floating types may
 /// round each other's values but not overflow, all others must be exact), else an Error that shows both.

@@ -60,7 +60,7 @@ struct SourceFrame {
   SourceLocation location;
 };
 
-/// `file:line:column`, leaving out what is unknown; "<unknown>" without a file.
+/// `file:line:column` without its unknown parts; "<unknown>" without a file.
 std::string to_string(const SourceLocation& location);
 
 /// Compares positions only, not chains (source order: file, line, column).

@@ -30,7 +30,7 @@ struct Utf8Piece {
 [[nodiscard]] std::string escape_controls(std::string_view text);
 [[nodiscard]] std::string escape_controls_one_line(std::string_view text);
 
-/// For programs (JSON): what is no UTF-8 becomes U+FFFD, one for each Utf8Piece.
+/// For programs (JSON): bytes that are not UTF-8 become U+FFFD, one for each Utf8Piece.
 [[nodiscard]] std::string replace_ill_formed(std::string_view text);
 
 }  // namespace cleave

@@ -22,7 +22,7 @@ Graph sink(Graph graph, const std::vector<Sinking>& sinkings) {
   IdVector<NodeId, std::vector<NodeId>> readers(graph.nodes.size());
   for (std::size_t i = 0; i < graph.nodes.size(); ++i)
     for (const ValueId input : graph.nodes[NodeId(i)].inputs) readers[graph.values[input].producer].push_back(NodeId(i));
-  IdVector<NodeId, RegionId> into(graph.nodes.size());  // of what moves
+  IdVector<NodeId, RegionId> into(graph.nodes.size());  // for each moved node: its new region
   IdVector<NodeId, NodeId> target(graph.nodes.size());  // for moved nodes: the node before which to insert it; none: the end of the region
   IdVector<NodeId, std::vector<NodeId>> front(graph.nodes.size());                 // nodes to insert before a node, in reverse order
   IdVector<RegionId, std::vector<NodeId>> end(graph.regions.size());               // backwards

@@ -19,7 +19,7 @@ struct BranchOptions {
   std::optional<double> probability = {};  ///< probability that the first arm is taken
 };
 
-/// What the body of a `for_loop` returns to stop early: the new state, and whether this trip was the last.
+/// The result of a `for_loop`'s body that may stop early: the new state, and whether this iteration was the last.
 template <class S>
 struct Until {
   S state;

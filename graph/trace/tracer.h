@@ -103,7 +103,7 @@ class Tracer {
   /// One result for each pair; the arms must agree in type (literals adapt).
   std::vector<Operand> end_branch(std::span<const State> then_values, std::span<const State> else_values);
 
-  // --- scopes: what holds for every node made inside -----------------------------------------------------------------------------
+  // --- scopes: properties of every node made inside ------------------------------------------------------------------------------
   void push_scope(std::string label, SourceLocation caller);  ///< locations chain through it
   void pop_scope();
   void push_place(Side side);

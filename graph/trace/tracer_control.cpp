@@ -71,7 +71,7 @@ std::string begin_as(const Graph& graph, ValueId initial, const TensorType& want
   return "; `full([" + shape + "], " + number + ", dtype=" + std::string(to_string(wanted.dtype)) + ")` begins as " + to_string(wanted);
 }
 
-// --- what loops and branches share ------------------------------------------------------------------------------------------------
+// --- shared by loops and branches -------------------------------------------------------------------------------------------------
 
 RegionId Tracer::State_::add_region(RegionKind kind, RegionId parent, NodeId owner) {
   RegionId id = graph.regions.push_back(Region{kind, parent, owner, {}, {}});

@@ -1,4 +1,4 @@
-// The graph reader on arbitrary bytes: what it accepts verifies and prints to text that reads back the same.
+// The graph reader on arbitrary bytes: every accepted graph verifies, and its printed text reads back the same.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>

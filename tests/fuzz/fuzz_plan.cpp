@@ -1,4 +1,5 @@
-// The problem reader on arbitrary bytes, in both formats: what it accepts is well formed, and small problems are solved within their rules.
+// The problem reader on arbitrary bytes, in both formats: every accepted problem is well formed, and small ones are solved within their
+// rules.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
