@@ -23,6 +23,7 @@ set(graph_headers
   graph/graph.h
   graph/host_function.h
   graph/op.h
+  graph/pin.h
   graph/ops/array_functions.h
   graph/ops/attention.h
   graph/ops/cells.h

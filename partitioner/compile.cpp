@@ -213,7 +213,7 @@ void bound_by(double seconds, Placement& placement) {
 /// faster.
 void predict_baselines(Plan& plan, const PlannedGraph& planned, std::vector<Placement> baselines) {
   const bool pinned = std::any_of(plan.graph->nodes.begin(), plan.graph->nodes.end(),
-                                  [](const Node& node) { return node.kind == NodeKind::operation && node.pin == Side::accelerator; });
+                                  [](const Node& node) { return node.kind == NodeKind::operation && node.pin.side == Side::accelerator; });
   for (Placement& baseline : baselines) {
     const bool host = std::none_of(baseline.on_accelerator.begin(), baseline.on_accelerator.end(), [](auto on) { return on != 0; });
     if (host && !calls_run_beside(*planned.graph, planned.costed.workers)) {

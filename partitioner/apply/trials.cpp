@@ -41,7 +41,7 @@ std::optional<double> Trials::saved_by_unpinning(std::span<const NodeId> nodes) 
   if (!may_try()) return std::nullopt;
   ++tried_;
   Graph edited = *planned_.graph;
-  for (const NodeId node : nodes) edited.nodes[node].pin = Side::none;
+  for (const NodeId node : nodes) edited.nodes[node].pin = {};
   const auto graph = std::make_shared<const Graph>(std::move(edited));
   return saved_in(graph);
 }

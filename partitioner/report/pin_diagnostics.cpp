@@ -4,7 +4,6 @@
 #include <tuple>
 
 #include "graph/base/units.h"
-#include "graph/pin_reason.h"
 #include "partitioner/report/transfer_diagnostics.h"
 #include "partitioner/report/wording.h"
 
@@ -18,8 +17,8 @@ Pinned find_pinned(const Graph& graph) {
   Pinned pinned;
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     const Node& node = graph.nodes[NodeId(i)];
-    if (node.kind != NodeKind::operation || node.pin == Side::none || pin_reason(node)) continue;
-    pinned[{std::string(node.location.file_name()), node.location.line, node.pin}].emplace_back(i);
+    if (node.kind != NodeKind::operation || !node.pin.by_user()) continue;
+    pinned[{std::string(node.location.file_name()), node.location.line, node.pin.side}].emplace_back(i);
   }
   return pinned;
 }

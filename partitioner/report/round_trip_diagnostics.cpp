@@ -7,7 +7,6 @@
 #include "graph/base/diagnostic_folding.h"
 #include "graph/base/diagnostic_help.h"
 #include "graph/base/units.h"
-#include "graph/pin_reason.h"
 #include "partitioner/apply/deliveries.h"
 #include "partitioner/machine/value_uses.h"
 #include "partitioner/report/transfer_diagnostics.h"
@@ -155,7 +154,7 @@ class RoundTripWriter {
   std::string reason(const RoundTrip& trip) const {
     const Node& node = graph_.nodes[trip.blamed];
     const HostFunction* function = node.host_function();
-    if (pin_reason(node)) return cause_phrase(trip.cause, node);
+    if (node.pin.by_rule()) return cause_phrase(trip.cause, node);
     switch (trip.cause) {
       case Cause::pinned: return node.op && node.op->moves_to == Side::host ? "to_host() puts it there" : "it is pinned there";
       case Cause::effect: return function ? "it is a host function with effects" : "it has an effect";
@@ -171,7 +170,7 @@ class RoundTripWriter {
     const Freed freed = by_freeing(trip.blamed);
     if (!freed.saved || *freed.saved < kWorthSaying * plan_.predicted_seconds) return "";
     const bool pinned = trip.cause == Cause::pinned;
-    if (const Allowance* rule = pin_reason(graph_.nodes[trip.blamed])) return saved_without(*rule, *freed.saved);
+    if (const Pin& pin = graph_.nodes[trip.blamed].pin; pin.by_rule()) return saved_without(pin, *freed.saved);
     if (pinned) edits.push_back({Advice::Action::remove_pin, {{graph_.nodes[trip.blamed].location, "", {}}}, {}, *freed.saved, note});
     const std::string places = freed.nodes > 1 ? " at its " + std::to_string(freed.nodes) + " places" : "";
     return (pinned ? "; remove the pin" : "; give it an accelerator kernel" + places) + " (saves about " + format_seconds(*freed.saved) +
@@ -190,9 +189,8 @@ class RoundTripWriter {
   }
 
   /// The saving without a pin that comes from a rule rather than from the user, who therefore cannot remove it.
-  static std::string saved_without(const Allowance& rule, double seconds) {
-    const bool kernel = rule.kind == DiagnosticKind::unsupported;
-    return std::string(kernel ? "; one would save about " : "; without that a run would take less by about ") + format_seconds(seconds);
+  static std::string saved_without(const Pin& rule, double seconds) {
+    return std::string(rule.for_want_of_kernel ? "; one would save about " : "; without that a run would take less by about ") + format_seconds(seconds);
   }
 
   /// Identifies an edit by all that it frees together: the pins of one statement, the calls of a function, or the nodes of an op.
@@ -200,7 +198,7 @@ class RoundTripWriter {
   [[nodiscard]] Edit edit_of(NodeId node) const {
     const Cause cause = plan_.costed.forced[node.index];
     const SourceLocation& location = graph_.nodes[node].location;
-    if (const Allowance* rule = pin_reason(graph_.nodes[node])) return {cause, rule->reason, -1};
+    if (const Pin& pin = graph_.nodes[node].pin; pin.by_rule()) return {cause, pin.reason, -1};
     if (cause == Cause::pinned) return {cause, std::string(location.file_name()), location.line};
     return {cause, culprit_name(graph_, node), 0};
   }
@@ -219,7 +217,7 @@ class RoundTripWriter {
       if (graph_.nodes[other].kind != NodeKind::operation || plan_.costed.forced[i] != std::get<Cause>(edit)) continue;
       if (edit_of(other) == edit) nodes.push_back(other);
     }
-    const bool pin = std::get<Cause>(edit) == Cause::pinned && !pin_reason(graph_.nodes[node]);
+    const bool pin = std::get<Cause>(edit) == Cause::pinned && !graph_.nodes[node].pin.by_rule();
     return known->second = {nodes.size(), pin ? trials_.saved_by_unpinning(nodes) : trials_.saved_by_freeing(nodes)};
   }
 

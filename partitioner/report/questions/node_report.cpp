@@ -10,7 +10,6 @@
 #include "graph/base/units.h"
 #include "graph/base/utf8.h"
 #include "graph/base/version.h"
-#include "graph/pin_reason.h"
 #include "graph/states.h"
 #include "partitioner/report/placed_things.h"
 #include "partitioner/report/transfer_figures.h"
@@ -232,7 +231,7 @@ class Asking {
     const std::string other = known.why.on_host ? "the accelerator" : "the host", here = known.why.on_host ? "the host" : "the accelerator";
     if (forced == Cause::no_kernel || forced == Cause::pinned) {
       const std::string what = forced == Cause::no_kernel             ? "with an accelerator kernel as fast as that"
-                               : pin_reason(graph_.nodes[known.node]) ? "without this rule"
+                               : graph_.nodes[known.node].pin.by_rule() ? "without this rule"
                                                                       : "without its pin";
       return *more < 0 ? what + " it would move, and work and transfers take " + format_seconds(-*more) + " less in sum"
                        : what + " it would stay: the best plan with it there takes " + format_seconds(*more) + " more";
