@@ -62,6 +62,7 @@ set(partitioner_headers
   partitioner/apply/transfers.h
   partitioner/apply/worked_out_plan.h
   partitioner/compile.h
+  partitioner/plan.h
   partitioner/flow/min_cut.h
   partitioner/machine/cost_source.h
   partitioner/machine/costs.h

@@ -36,6 +36,7 @@ class ProblemMaker {
   CostedProblem make() {
     result_.uses = std::make_shared<const ValueUses>(graph_);
     result_.host_threads = model_.host_threads;
+    result_.workers = model_.workers;
     result_.frequency = region_frequencies(graph_);
     result_.sources.resize(graph_.nodes.size());
     add_regions();

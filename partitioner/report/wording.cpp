@@ -19,11 +19,6 @@ std::string type_phrase(const TensorType& type) {
   return to_string(type) + ", " + format_bytes(static_cast<double>(type.bytes()));
 }
 
-std::string culprit_name(const Graph& graph, NodeId node) {
-  if (const HostFunction* function = graph.nodes[node].host_function(); function && !function->name.empty()) return function->name;
-  return graph.nodes[node].op ? graph.nodes[node].op->name : graph.display_name(node);
-}
-
 std::string culprit_phrase(const Graph& graph, NodeId node) {
   return graph.nodes[node].op ? written(graph, node) : graph.display_name(node);
 }
