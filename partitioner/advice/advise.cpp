@@ -1,5 +1,5 @@
-// why() re-solves. kernel_savings() ties each candidate to the source with an infinite capacity and solves once. For each candidate it then asks
-// relieve() how far the cut falls if that capacity is reduced to the cost of an accelerator execution.
+// why() re-solves. kernel_savings() ties each candidate to the source with an infinite capacity and solves once. For each candidate it then
+// asks relieve() how far the cut falls if that capacity is reduced to the cost of an accelerator execution.
 #include "partitioner/advice/advise.h"
 
 #include <algorithm>
@@ -10,7 +10,6 @@
 
 namespace cleave::planner {
 namespace {
-
 
 double transfer_seconds(const PlacementProblem& problem, const Placement& placement) {
   double sum = 0;

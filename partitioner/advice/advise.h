@@ -1,5 +1,5 @@
-// why() and kernel_savings(): questions about a placement, answered in numbers: why a node has its side, and how much an accelerator kernel would
-// save. All answers are exact optima, not estimates.
+// why() and kernel_savings(): questions about a placement, answered in numbers: why a node has its side, and how much an accelerator kernel
+// would save. All answers are exact optima, not estimates.
 #pragma once
 
 #include <cstdint>

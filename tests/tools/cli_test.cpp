@@ -513,7 +513,7 @@ TEST_F(CliTest, PassesAreShownTimedAndLeftOutByName) {
   EXPECT_EQ(count(all.out, "multiply"), 1U) << all.out;
   EXPECT_EQ(count(run("print " + file + " --disable-pass merge-equal").out, "multiply"), 2U);
   EXPECT_GT(count(run("print " + file + " --disable-pass fold-constants").out, "sum("), 0U);
-  const CommandResult steps = run("print " + file + " --print-after costs --print-after minimum-cut --print-after channel-depths");
+  const CommandResult steps = run("explain " + file + " --print-after costs --print-after minimum-cut --print-after channel-depths");
   EXPECT_EQ(steps.code, 0);
   EXPECT_THAT(steps.err, HasSubstr("# after `costs`\n{"));
   EXPECT_THAT(steps.err, HasSubstr("# after `minimum-cut`\ncleave-graph"));

@@ -368,6 +368,7 @@ void Definitions::add_check_flags(CLI::App& sub) {
   begin_group(sub, "Comparison");
   add_file(sub, "--lock", options_.lock, "fail if the plan is not the one locked in this file");
   sub.add_flag("--update-lock", options_.update_lock, "write that file")->needs("--lock");
+  sub.add_flag("--certify", options_.certify, "solve the placement a second time by Boost.Graph, and fail if the costs differ");
   add_file(sub, "--baseline", options_.baseline, "fail on what this document of `check --json` does not have");
 }
 
