@@ -23,6 +23,7 @@ set(graph_headers
   graph/graph.h
   graph/host_function.h
   graph/op.h
+  graph/pin.h
   graph/ops/array_functions.h
   graph/ops/attention.h
   graph/ops/cells.h
@@ -61,6 +62,7 @@ set(partitioner_headers
   partitioner/apply/transfers.h
   partitioner/apply/worked_out_plan.h
   partitioner/compile.h
+  partitioner/plan.h
   partitioner/flow/min_cut.h
   partitioner/machine/cost_source.h
   partitioner/machine/costs.h

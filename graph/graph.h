@@ -34,6 +34,7 @@
 #include "graph/base/id.h"
 #include "graph/base/source_location.h"
 #include "graph/op.h"
+#include "graph/pin.h"
 
 namespace cleave {
 
@@ -70,7 +71,7 @@ struct Node {
   NodeId owner;                   ///< counter, carried, merge: the control node that they belong to
   Attributes attributes;          ///< constant: `value` (Array); for_loop: `count` (int64); input, parameter: see below
   SourceLocation location;
-  Side pin = Side::none;  ///< the device that the user demands by `place`
+  Pin pin;  ///< of operations: the side on which they must run
   std::vector<Allowance> allowed;
   std::vector<std::uint8_t> meant;  ///< per input: whether the user marked its transfer as intended (absorb_marks.h); empty: none is marked
   double expected = 1;              ///< for, while: trip count; branch: probability of `then`

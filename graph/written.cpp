@@ -74,4 +74,9 @@ std::string written(const Graph& graph, NodeId id) {
   return first == kUnnamed && second == kUnnamed ? symbol : first + " " + symbol + " " + second;
 }
 
+std::string culprit_name(const Graph& graph, NodeId node) {
+  if (const HostFunction* function = graph.nodes[node].host_function(); function && !function->name.empty()) return function->name;
+  return graph.nodes[node].op ? graph.nodes[node].op->name : graph.display_name(node);
+}
+
 }  // namespace cleave

@@ -1,352 +1,309 @@
 #include "partitioner/compile.h"
 
-#include <algorithm>
+#include <array>
 #include <chrono>
-#include <cmath>
-#include <limits>
+#include <utility>
 
 #include "graph/base/exceptions.h"
 #include "graph/base/float_environment.h"
+#include "graph/base/units.h"
 #include "graph/passes/absorb_marks.h"
-#include "graph/passes/sink.h"
+#include "partitioner/advice/cures.h"
+#include "partitioner/advice/trials.h"
+#include "partitioner/advice/tried_edits.h"
+#include "partitioner/advice/worker_cures.h"
+#include "partitioner/apply/baselines.h"
 #include "partitioner/apply/host_flow.h"
+#include "partitioner/apply/lower_bound.h"
 #include "partitioner/apply/refine.h"
 #include "partitioner/apply/rounds.h"
-#include "partitioner/apply/trials.h"
+#include "partitioner/apply/sunk_program.h"
 #include "partitioner/apply/worked_out_plan.h"
-#include "partitioner/machine/placed_fusion.h"
-#include "partitioner/machine/profile_keys.h"
 #include "partitioner/machine/sinking.h"
-#include "partitioner/report/transfer_diagnostics.h"
-#include "partitioner/worker_cures.h"
+#include "partitioner/report/account_text.h"
+#include "partitioner/report/diagnostics.h"
+#include "partitioner/report/explain.h"
+#include "partitioner/solver/problem_json.h"
 
 namespace cleave::planner {
 namespace {
 
-/// Records how long each step of planning takes.
-class StepTimer {
- public:
-  explicit StepTimer(std::vector<StepTime>& times) : times_(times) {}
-  /// Records the time since the previous call under the name `step`.
-  void done(const char* step) {
-    const auto now = std::chrono::steady_clock::now();
-    times_.push_back({step, std::chrono::duration<double>(now - start_).count()});
-    start_ = now;
-  }
+/// The plan as far as it is made, and what the steps hand on that is not part of a plan.
+struct Draft {
+  Draft(const Graph& given_graph, const PlanOptions& plan_options) : given(given_graph), options(plan_options) {}
 
- private:
-  std::vector<StepTime>& times_;
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  const Graph& given;
+  const PlanOptions& options;
+  Plan plan;
+  bool refused = false;  ///< there can be no program; the plan's diagnostics say why
+  Sinkable sinkable{Graph()};
+  Baselines baselines;
+  Placement optimum;
+  double bound_seconds = 0;
+  std::optional<PlannedGraph> planned;
+  WorkedOutPlan chosen;
+  std::optional<HostFlow> flow;
+  TriedEdits tried;
+
+  [[nodiscard]] const CostModel& model() const { return options.costs; }
+  [[nodiscard]] const Graph& graph() const { return *plan.graph; }
+  [[nodiscard]] double memory_bytes() const { return plan.machine.accelerators.empty() ? 0 : plan.machine.accelerators[0].memory_bytes; }
+
+  void refuse(const Error& error) {
+    refused = true;
+    plan.diagnostics.error(error.kind == ErrorKind::machine ? DiagnosticKind::machine : DiagnosticKind::placement, error.location,
+                           error.message);
+  }
+  /// The value of a step that may fail; if it failed, the plan is refused and the default value stands in for it.
+  template <class T>
+  T value_or_refuse(Result<T> result) {
+    if (result) return *std::move(result);
+    refuse(result.error());
+    return T();
+  }
 };
+
+// --- the steps -------------------------------------------------------------------------------------------------------------------------
+
+CostedProblem find_costs(Draft& d) {
+  CostedProblem costed = make_problem(d.graph(), d.model(), d.plan.diagnostics);
+  d.refused = !d.plan.ok();
+  if (!d.refused) d.plan.diagnostics.append(diagnose_profile(d.graph(), d.model().profile, d.options.diagnostics));
+  return costed;
+}
+
+/// Operations may be hoisted out of loops, and so sunk into them, unless the pass that hoists is off.
+Sinkable find_sinkable(const Draft& d) {
+  const bool moves = d.options.simplify && !d.options.passes.disabled.contains("hoist-invariant");
+  return moves ? Sinkable(d.graph(), *d.plan.costed.uses, d.plan.costed.frequency) : Sinkable(d.graph());
+}
+
+/// The plan becomes one of the sunk graph, if that costs less.
+void adopt_sunk(Draft& d, std::optional<SunkProgram> sunk) {
+  if (!sunk) return;
+  d.plan.graph = std::move(sunk->graph);
+  d.plan.costed = std::move(sunk->costed);
+  d.optimum = std::move(sunk->optimum);
+  d.baselines = std::move(sunk->baselines);
+}
+
+/// What candidates of the graph share. It refers to the draft's costs.
+PlannedGraph share_graph(const Draft& d) {
+  const auto fits = [&d](const Program& program) { return fits_memory(program, d.options.find_peak, d.memory_bytes()); };
+  const auto deepen = [&d](WorkedOutPlan& one, const CostedProblem& costed) {
+    give_depths(one, costed, d.options.find_peak, d.plan.machine.host.memory_bytes, d.options.channel_depth);
+  };
+  return {d.plan.graph, d.plan.costed, fits, deepen};
+}
+
+/// Replaces a plan that does not fit into the accelerator's memory. The costs then name memory as the cause of what only it keeps on the
+/// host.
+void adopt_fitted(Draft& d, FittedPlan fitted) {
+  if (d.refused) return;
+  d.chosen = std::move(fitted.plan);
+  d.plan.costed.problem.accelerator_memory_bytes = fitted.capacity_bytes;
+  d.plan.memory_shortage = std::move(fitted.shortage);
+  for (const NodeId node : fitted.kept_off) d.plan.costed.forced[node.index] = Cause::memory;
+}
+
+/// The chosen candidate becomes the plan's, and the baselines its figures of comparison.
+void adopt_chosen(Draft& d) {
+  Plan& plan = d.plan;
+  plan.placement = with_bound(std::move(d.chosen.placement), d.bound_seconds);
+  plan.transfers = std::move(d.chosen.transfers);
+  plan.program = std::move(d.chosen.program);
+  plan.transfer_times = d.chosen.schedule.transfers;
+  plan.predicted_seconds = d.chosen.schedule.seconds;
+  plan.predicted_wait_seconds = d.chosen.schedule.waiting.empty() ? 0 : d.chosen.schedule.waiting.front().wait_seconds;
+  Baseline own;
+  own.seconds = plan.placement.objective_seconds;
+  own.predicted_seconds = plan.predicted_seconds;
+  const Baseline& host = plan.policy == Policy::host ? own : d.baselines.host;
+  const Baseline& accelerator = plan.policy == Policy::accelerator ? own : d.baselines.accelerator;
+  plan.all_host_seconds = host.seconds;
+  plan.all_host_predicted_seconds = host.predicted_seconds;
+  plan.all_accelerator_seconds = accelerator.seconds;
+  plan.all_accelerator_predicted_seconds = accelerator.predicted_seconds;
+  plan.all_accelerator_in_part = accelerator.in_part;
+}
+
+std::vector<RoundTrip> find_all_round_trips(Draft& d) {
+  Plan& plan = d.plan;
+  d.flow.emplace(d.graph(), *plan.costed.uses, plan.placement, plan.transfers);
+  std::vector<RoundTrip> trips = find_round_trips(d.graph(), plan.costed, plan.placement, plan.transfers, *d.flow);
+  find_hidden(plan.program, plan.costed, plan.transfers, trips);
+  return trips;
+}
+
+/// The predicted time of a run of the same program with this many workers.
+std::optional<double> seconds_with_workers(const Draft& d, int workers) {
+  PlanOptions with = d.options;
+  with.costs.workers = workers;
+  with.passes.after = nullptr;
+  with.after_step = nullptr;
+  with.accounts = false;
+  const Plan other = planner::plan(d.given, with);
+  return other.complete() ? std::optional(other.predicted_seconds) : std::nullopt;
+}
+
+std::vector<Cure> find_all_cures(const Draft& d) {
+  const Plan& plan = d.plan;
+  std::vector<Cure> cures = find_cures(plan.account, plan.program, plan.costed, plan.transfers, plan.round_trips);
+  if (const auto memory = memory_cure(plan.account, plan.costed, plan.memory_shortage)) cures.insert(cures.begin(), *memory);
+  if (!d.options.tries_workers) return cures;
+  const int workers = d.model().workers;
+  return with_worker_cures(std::move(cures), worker_cures(plan, workers, [&d](int more) { return seconds_with_workers(d, more); }));
+}
+
+TriedEdits try_all_edits(const Draft& d) {
+  Trials trials(*d.planned, d.model(), d.plan.predicted_seconds);
+  return try_edits(d.plan, trials, d.options.diagnostics);
+}
+
+void add_diagnosis(Draft& d, Diagnosis diagnosis) {
+  d.plan.diagnostics.append(diagnosis.diagnostics);
+  d.plan.advice.insert(d.plan.advice.end(), diagnosis.advice.begin(), diagnosis.advice.end());
+}
+
+// --- when they run, the rules for what they made, and its text ---------------------------------------------------------------------------
+
+bool can_sink(const Draft& d) {
+  return d.sinkable.any();
+}
+bool overflows(const Draft& d) {
+  return !d.planned->fits(d.chosen.program);
+}
+bool wants_fastest(const Draft& d) {
+  return d.plan.policy == Policy::fastest;
+}
+bool wants_account(const Draft& d) {
+  return d.options.accounts;
+}
+
+std::vector<std::string> broken_problem(const Draft& d) {
+  const Status status = verify(d.plan.costed.problem);
+  return status ? std::vector<std::string>() : std::vector{status.error().message};
+}
+std::vector<std::string> broken_optimum(const Draft& d) {
+  return verify(d.plan.costed.problem, d.optimum);
+}
+std::vector<std::string> broken_program(const Draft& d) {
+  return verify(d.chosen.program);
+}
+
+std::string problem_text(const Draft& d) {
+  return problem_json(d.plan.costed.problem) + "\n";
+}
+std::string optimum_text(const Draft& d) {
+  return placed_text(d.graph(), d.optimum);
+}
+std::string bound_text(const Draft& d) {
+  return "no placement costs less than " + format_seconds(d.bound_seconds) + " a run\n";
+}
+std::string program_text(const Draft& d) {
+  return print(d.chosen.program);
+}
+std::string account_text(const Draft& d) {
+  return account_line(d.plan) + "\n";
+}
+
+// --- the table -------------------------------------------------------------------------------------------------------------------------
+
+struct Step {
+  PlanStep said;
+  void (*run)(Draft&);
+  bool (*applies)(const Draft&) = nullptr;                     ///< null: always
+  std::vector<std::string> (*broken)(const Draft&) = nullptr;  ///< rules that the result breaks, checked in debug builds; null: none
+  std::string (*text)(const Draft&) = nullptr;                 ///< the result for people; null: it is not printed
+};
+
+// clang-format off
+constexpr Step kSteps[] = {
+    {{"costs", "what each operation and each transfer costs, on each side"},
+     [](Draft& d) { d.plan.costed = find_costs(d); }, nullptr, broken_problem, problem_text},
+    {{"baselines", "the costs of everything on the host, and on the accelerator"},
+     [](Draft& d) { d.baselines = solve_baselines(d.graph(), d.model(), d.plan.costed); }},
+    {{"minimum-cut", "the placement of least cost, with its fused kernels"},
+     [](Draft& d) { d.optimum = d.value_or_refuse(solve_in_rounds(d.graph(), d.model(), d.plan.costed)); }, nullptr, broken_optimum, optimum_text},
+    {{"sinkable", "operations in front of loops that could be in them"},
+     [](Draft& d) { d.sinkable = find_sinkable(d); }},
+    {{"bound", "a cost below which no placement is"},
+     [](Draft& d) { d.bound_seconds = find_bound(d.graph(), d.model(), d.plan.costed, d.sinkable, d.optimum); }, nullptr, nullptr, bound_text},
+    {{"sink-into-loops", "operations are computed in loops where that makes one kernel of them and their readers", true},
+     [](Draft& d) { adopt_sunk(d, sink_into_loops(d.graph(), d.model(), d.plan.costed, d.sinkable, d.optimum)); }, can_sink, broken_optimum, optimum_text},
+    {{"transfers-and-split", "what moves, where and when, and the program of each device"},
+     [](Draft& d) { d.chosen = work_out(d.planned.emplace(share_graph(d)), with_bound(d.optimum, d.bound_seconds)); }, nullptr, broken_program, program_text},
+    {{"fit-memory", "work leaves the accelerator until the rest fits into its memory"},
+     [](Draft& d) { adopt_fitted(d, d.value_or_refuse(fit_memory(d.plan.graph, d.plan.costed, d.chosen, d.options.find_peak, d.memory_bytes()))); }, overflows, broken_program, program_text},
+    {{"refine", "a search for a placement that takes less time because work overlaps better", true},
+     [](Draft& d) { d.chosen = refine(*d.planned, std::move(d.chosen), d.baselines.placements(), {.fits = d.planned->fits}); }, wants_fastest, broken_program, program_text},
+    {{"channel-depths", "how many values of each channel may be under way"},
+     [](Draft& d) { d.plan.depths = give_depths(d.chosen, d.plan.costed, d.options.find_peak, d.plan.machine.host.memory_bytes, d.options.channel_depth); }, nullptr, broken_program, program_text},
+    {{"predict-baselines", "how long a run with everything on one side takes", true},
+     [](Draft& d) { d.baselines = predict_baselines(*d.planned, std::move(d.baselines)); }},
+    {{"adopt", "the chosen placement becomes the plan"},
+     [](Draft& d) { adopt_chosen(d); }},
+    {{"round-trips", "host work between two pieces of accelerator work"},
+     [](Draft& d) { d.plan.round_trips = find_all_round_trips(d); }, wants_account},
+    {{"account", "how the time of a run is spent"},
+     [](Draft& d) { d.plan.account = find_account(d.plan.program, d.plan.costed, d.plan.transfers, d.plan.round_trips, *d.flow); }, wants_account, nullptr, account_text},
+    {{"cures", "what would shorten a run, each tried", true},
+     [](Draft& d) { d.plan.account.cures = find_all_cures(d); }, wants_account, nullptr, account_text},
+    {{"edits", "edits of the program that diagnostics propose, each tried"},
+     [](Draft& d) { d.tried = try_all_edits(d); }, wants_account},
+    {{"diagnostics", "what is said about the plan"},
+     [](Draft& d) { add_diagnosis(d, diagnose(d.plan, d.chosen.schedule, d.tried, d.options.diagnostics)); }, wants_account},
+};
+// clang-format on
+
+constexpr std::size_t kStepCount = std::size(kSteps);
+
+void check_made([[maybe_unused]] const Step& step, [[maybe_unused]] const Draft& draft) {
+#ifndef NDEBUG
+  if (!step.broken) return;
+  const std::vector<std::string> broken = step.broken(draft);
+  const std::string message = broken.empty() ? "" : "the step `" + std::string(step.said.name) + "` broke a rule: " + broken.front();
+  if (!broken.empty()) detail::check_failed("broken(draft).empty()", __FILE__, __LINE__, message.c_str());
+#endif
+}
+
+void run_steps(Draft& draft) {
+  const PlanOptions& options = draft.options;
+  for (const Step& step : kSteps) {
+    if (step.applies && !step.applies(draft)) continue;
+    if (step.said.optional && options.passes.disabled.contains(step.said.name)) continue;
+    const auto start = std::chrono::steady_clock::now();
+    step.run(draft);
+    if (draft.refused) return;
+    const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
+    draft.plan.times.push_back({std::string(step.said.name), taken.count()});
+    check_made(step, draft);
+    if (options.after_step && step.text) options.after_step(step.said.name, [&] { return step.text(draft); });
+  }
+}
 
 /// Applies the profile after the passes, because it was recorded on the program as it runs.
 std::shared_ptr<const Graph> prepare_graph(const Graph& graph, const PlanOptions& options, std::vector<StepTime>& times) {
   Graph prepared = absorb_marks(graph);
   PassOptions passes = options.passes;
-  passes.workers = options.workers;
+  passes.workers = options.costs.workers;
   if (options.simplify) prepared = run_passes(std::move(prepared), passes, &times);
   if (!options.costs.profile.expected.empty()) prepared = apply_profile(prepared, options.costs.profile);
   return std::make_shared<const Graph>(std::move(prepared));
 }
 
-/// Whether operations may be hoisted out of loops and sunk into them.
-bool moves_in_loops(const PlanOptions& options) {
-  return options.simplify && !options.passes.disabled.contains("hoist-invariant");
-}
-
-/// The diagnostics found while reading the model, filtered by the flags: by those of their kind, or by those that hold for all warnings.
-Diagnostics said_while_reading(const Diagnostics& said, const DiagnosticOptions& options) {
-  Diagnostics kept;
-  for (Diagnostic each : said) {
-    if (!info(each.kind).always_error) {
-      const std::optional<Severity> severity = options.severity_of(each.kind);
-      if (!severity) continue;
-      if (each.severity != Severity::allowed) each.severity = *severity;
-      kept.add(std::move(each));
-      continue;
-    }
-    if (each.severity != Severity::error && options.no_warnings) continue;
-    if (each.severity == Severity::warning && options.all_as_error) each.severity = Severity::error;
-    kept.add(std::move(each));
-  }
-  return kept;
-}
-
-/// Adds remarks on times in the profile that have no sample counts, or that are from preempted samples only.
-void check_samples(const ProfileFit& fit, Diagnostics& diagnostics) {
-  const auto say = [&](std::size_t count, const char* what) {
-    if (count == 0) return;
-    diagnostics.add({DiagnosticKind::file,
-                     Severity::remark,
-                     std::to_string(count) + " of the " + std::to_string(fit.host_seconds) + " times of operations in the profile " + what +
-                         "; `cleave run --runs 5 --profile FILE` observes them anew",
-                     {},
-                     0,
-                     {}});
-  };
-  say(fit.without_samples, "come without counts and spreads, as earlier versions wrote them: they are taken as they are");
-  say(fit.preempted, "are of preempted samples alone, and may be too long");
-}
-
-/// Advises the removal of each statement whose result is never read.
-void advise_removal(const Diagnostics& said, std::vector<Advice>& advice) {
-  for (const Diagnostic& each : said)
-    if (each.kind == DiagnosticKind::unused && each.severity != Severity::allowed)
-      advice.push_back({Advice::Action::remove_statement,
-                        {{each.location, "", {}}},
-                        {},
-                        0,
-                        Advice::kInMessage,
-                        {each.kind, each.location, each.message}});
-}
-
-/// Warns if the profile has entries that do not belong to this program.
-void check_profile(const Graph& graph, const PlanOptions& options, Diagnostics& diagnostics) {
-  const Profile& profile = options.costs.profile;
-  if ((profile.expected.empty() && profile.host_seconds.empty()) || options.diagnostics.no_warnings) return;
-  const ProfileFit fit = profile_fit(graph, profile);
-  check_samples(fit, diagnostics);
-  const std::size_t all = fit.expected + fit.host_seconds, there = fit.expected_there + fit.host_seconds_there;
-  if (there == all) return;
-  const auto part = [](std::size_t is, std::size_t of, const char* what) {
-    return std::to_string(of - is) + " of its " + std::to_string(of) + what;
-  };
-  std::string message = there == 0 ? "the profile fits nothing of this model" : "the profile fits this model in part";
-  message += ": " + part(fit.expected_there, fit.expected, " loops and branches") + " and " +
-             part(fit.host_seconds_there, fit.host_seconds, " times of operations") + " are not in it";
-  std::vector<Note> notes;
-  if (fit.by_position)
-    notes.push_back(
-        {"this profile names operations by their lines (format 1); record it again with `cleave run --profile FILE`, and it survives edits",
-         {},
-         0});
-  diagnostics.add({DiagnosticKind::file,
-                   options.diagnostics.all_as_error ? Severity::error : Severity::warning,
-                   std::move(message),
-                   {},
-                   0,
-                   std::move(notes)});
-}
-
-/// The optimal placement of the same graph under another policy, without regard to memory. Empty if there is none.
-std::optional<Placement> placement_under(Policy policy, const Plan& plan, CostModel costs) {
-  costs.policy = policy;
-  Diagnostics ignored;
-  const CostedProblem costed = under_policy(*plan.graph, costs, plan.costed, ignored);
-  if (ignored.has_errors()) return std::nullopt;
-  Result<Placement> placement = solve(costed.problem);
-  return placement ? std::optional(std::move(*placement)) : std::nullopt;
-}
-
-/// A lower bound on the cost of every placement, whichever operations are fused, and wherever operations that can be sunk into a loop are
-/// computed. The bound ignores a restricting policy, so that the gap shows how far its placement is from the optimum. (The cost under the
-/// host policy, which ignores pins, may be lower than the bound.)
-double find_bound(const Plan& plan, CostModel costs, const Sinkable& sinkable, const Placement& placement) {
-  const bool restricted = plan.policy == Policy::host || plan.policy == Policy::accelerator;
-  const bool fuses = costs.host_fuses || costs.accelerator_fuses;
-  if (!restricted && !fuses) return placement.bound_seconds;
-  CostedProblem free;
-  if (restricted) {
-    costs.policy = Policy::optimal;
-    Diagnostics ignored;
-    free = under_policy(*plan.graph, costs, plan.costed, ignored);
-    if (ignored.has_errors()) return placement.bound_seconds;
-  }
-  const CostedProblem& costed = restricted ? free : plan.costed;
-  const Result<Placement> least =
-      fuses ? solve(with_optimistic_fusion(*plan.graph, Dataflow(*plan.graph), sinkable, costs, costed)) : solve(costed.problem);
-  return least ? least->bound_seconds : placement.bound_seconds;
-}
-
-/// Whether some operation is on the host only.
-bool stays_in_part(const Graph& graph, const Placement& placement) {
-  for (std::size_t i = 0; i < graph.nodes.size(); ++i)
-    if (graph.nodes[NodeId(i)].kind == NodeKind::operation && !placement.has_copy(i, kAccelerator)) return true;
-  return false;
-}
-
-/// Solves the baselines that an optimum is compared with: everything on the host, everything on the accelerator.
-std::vector<Placement> solve_baselines(Plan& plan, const PlanOptions& options) {
-  std::vector<Placement> baselines;
-  for (auto [policy, seconds] : {std::pair(Policy::host, &plan.all_host_seconds), {Policy::accelerator, &plan.all_accelerator_seconds}}) {
-    if (policy == plan.policy) continue;
-    *seconds = std::numeric_limits<double>::quiet_NaN();  // becomes null in JSON if there is no such placement
-    std::optional<Placement> placement = placement_under(policy, plan, options.costs);
-    if (!placement) continue;
-    *seconds = placement->objective_seconds;
-    if (policy == Policy::accelerator) plan.all_accelerator_in_part = stays_in_part(*plan.graph, *placement);
-    baselines.push_back(std::move(*placement));
-  }
-  return baselines;
-}
-
-/// Sinks operations in front of loops into them if they cost less there as parts of their readers' kernels. The plan then is one of the
-/// sunk graph.
-void sink_into_loops(Plan& plan, const PlanOptions& options, const Sinkable& sinkable, Placement& optimum,
-                     std::vector<Placement>& baselines) {
-  constexpr double kWorthwhile = 1e-9;
-  const std::vector<Sinking> sinkings = worth_sinking(*plan.graph, sinkable, options.costs, plan.costed, optimum);
-  if (sinkings.empty()) return;
-  auto graph = std::make_shared<const Graph>(sink(*plan.graph, sinkings));
-  Diagnostics ignored;  // the pins' diagnostics were reported before
-  CostedProblem costed = make_problem(*graph, options.costs, ignored);
-  costed.workers = options.workers;
-  CostedProblem grouped = costed;
-  Result<Placement> sunk = solve_in_rounds(*graph, options.costs, grouped);
-  if (!sunk || sunk->objective_seconds >= optimum.objective_seconds * (1 - kWorthwhile)) return;
-  plan.graph = std::move(graph);
-  plan.costed = costed;
-  baselines = solve_baselines(plan, options);
-  plan.costed = std::move(grouped);
-  optimum = *std::move(sunk);
-}
-
-/// Sets bound and gap of a placement. Its cost may be below the bound under the host policy, which ignores pins.
-void bound_by(double seconds, Placement& placement) {
-  constexpr double kRounding = 1e-9;
-  const double over = placement.objective_seconds - seconds, rounding = kRounding * placement.objective_seconds;
-  placement.bound_seconds = std::abs(over) <= rounding ? placement.objective_seconds : seconds;
-  placement.gap = over > rounding ? over / placement.objective_seconds : 0;
-}
-
-/// Predicts the times of the baselines. The optimum minimizes the sum of work and transfers, so a baseline that overlaps better may be
-/// faster.
-void predict_baselines(Plan& plan, const PlannedGraph& planned, std::vector<Placement> baselines) {
-  const bool pinned = std::any_of(plan.graph->nodes.begin(), plan.graph->nodes.end(),
-                                  [](const Node& node) { return node.kind == NodeKind::operation && node.pin == Side::accelerator; });
-  for (Placement& baseline : baselines) {
-    const bool host = std::none_of(baseline.on_accelerator.begin(), baseline.on_accelerator.end(), [](auto on) { return on != 0; });
-    if (host && !calls_run_beside(*planned.graph, planned.costed.workers)) {
-      // Steps run one after the other and nothing is transferred, so the cost is the time. But this baseline ignores pins.
-      if (!pinned) plan.all_host_predicted_seconds = baseline.objective_seconds;
-      continue;
-    }
-    if (host && pinned) continue;
-    WorkedOutPlan worked_out = work_out(planned, std::move(baseline));
-    planned.deepen(worked_out, planned.costed);
-    if (planned.fits(worked_out.program))
-      (host ? plan.all_host_predicted_seconds : plan.all_accelerator_predicted_seconds) = worked_out.schedule.seconds;
-  }
-}
-
-/// Replaces a plan that does not fit into the accelerator's memory. The costs then name memory as the cause of what only it keeps on the
-/// host.
-Status fit(Plan& plan, WorkedOutPlan& chosen, const PlanOptions& options, double memory_bytes) {
-  Result<FittedPlan> fitted = fit_memory(plan.graph, plan.costed, chosen, options.find_peak, memory_bytes);
-  if (!fitted) return fitted.error();
-  chosen = std::move(fitted->plan);
-  plan.costed.problem.accelerator_memory_bytes = fitted->capacity_bytes;
-  plan.memory_shortage = std::move(fitted->shortage);
-  for (const NodeId node : fitted->kept_off) plan.costed.forced[node.index] = Cause::memory;
-  return {};
-}
-
-/// Adds the cure of enough memory if the operation to blame is on the host only for lack of memory.
-void add_memory_cure(Plan& plan) {
-  Account& account = plan.account;
-  if (!plan.memory_shortage || !account.blamed || plan.costed.forced[account.blamed.index] != Cause::memory) return;
-  const double seconds = plan.memory_shortage->seconds;
-  if (seconds < kCureHelps * account.seconds) account.cures.insert(account.cures.begin(), {Cure::Kind::memory, 0, seconds});
-}
-
-void refuse(Plan& plan, const Error& error) {
-  plan.diagnostics.error(error.kind == ErrorKind::machine ? DiagnosticKind::machine : DiagnosticKind::placement, error.location,
-                         error.message);
-}
-
-void adopt(Plan& plan, WorkedOutPlan& chosen) {
-  plan.placement = std::move(chosen.placement);
-  plan.transfers = std::move(chosen.transfers);
-  plan.program = std::move(chosen.program);
-  plan.transfer_times = chosen.schedule.transfers;
-  plan.predicted_seconds = chosen.schedule.seconds;
-  plan.predicted_wait_seconds = chosen.schedule.waiting.empty() ? 0 : chosen.schedule.waiting.front().wait_seconds;
-  if (plan.policy == Policy::host) {
-    plan.all_host_seconds = plan.placement.objective_seconds;
-    plan.all_host_predicted_seconds = plan.predicted_seconds;
-  }
-  if (plan.policy == Policy::accelerator) {
-    plan.all_accelerator_seconds = plan.placement.objective_seconds;
-    plan.all_accelerator_predicted_seconds = plan.predicted_seconds;
-  }
-}
-
 Plan make_plan(const Graph& graph, const PlanOptions& options) {
-  Plan plan;
+  Draft draft(graph, options);
+  Plan& plan = draft.plan;
   plan.machine = options.costs.machine;
   plan.policy = options.costs.policy;
   plan.precision = options.costs.precision;
   plan.profile = options.costs.profile;
   plan.find_peak = options.find_peak;
-  plan.diagnostics = said_while_reading(graph.diagnostics, options.diagnostics);
-  advise_removal(plan.diagnostics, plan.advice);
-  if (!graph.ok()) {
-    plan.graph = std::make_shared<const Graph>(graph);
-    return plan;
-  }
-  plan.graph = prepare_graph(graph, options, plan.times);
-  StepTimer timer(plan.times);
-  plan.costed = make_problem(*plan.graph, options.costs, plan.diagnostics);
-  plan.costed.workers = options.workers;
-  if (!plan.ok()) return plan;
-  check_profile(*plan.graph, options, plan.diagnostics);
-  timer.done("costs");
-
-  std::vector<Placement> baselines = solve_baselines(plan, options);
-  timer.done("baselines");
-
-  Result<Placement> optimum = solve_in_rounds(*plan.graph, options.costs, plan.costed);
-  if (!optimum) return refuse(plan, optimum.error()), plan;
-  timer.done("minimum-cut");
-  const std::shared_ptr<const Graph> hoisted = plan.graph;
-  const std::shared_ptr<const ValueUses> uses = plan.costed.uses;
-  const Sinkable sinkable = moves_in_loops(options) ? Sinkable(*hoisted, *uses, plan.costed.frequency) : Sinkable(*hoisted);
-  const double bound_seconds = find_bound(plan, options.costs, sinkable, *optimum);
-  timer.done("bound");
-  if (sinkable.any()) {
-    sink_into_loops(plan, options, sinkable, *optimum, baselines);
-    timer.done("sink-into-loops");
-  }
-  bound_by(bound_seconds, *optimum);
-
-  const double memory_bytes = plan.machine.accelerators.empty() ? 0 : plan.machine.accelerators[0].memory_bytes;
-  const auto fits = [&](const Program& program) { return fits_memory(program, options.find_peak, memory_bytes); };
-  const auto deepen = [&](WorkedOutPlan& one, const CostedProblem& costed) {
-    give_depths(one, costed, plan.find_peak, plan.machine.host.memory_bytes, options.channel_depth);
-  };
-  const PlannedGraph planned{plan.graph, plan.costed, fits, deepen};
-  WorkedOutPlan chosen = work_out(planned, std::move(*optimum));  // transfers, program, schedule
-  timer.done("transfers-and-split");
-
-  if (!fits(chosen.program)) {
-    if (Status fitted = fit(plan, chosen, options, memory_bytes); !fitted) return refuse(plan, fitted.error()), plan;
-    timer.done("fit-memory");
-  }
-  if (plan.policy == Policy::fastest) {
-    chosen = refine(planned, std::move(chosen), baselines, {.fits = fits});
-    timer.done("refine");
-  }
-
-  plan.depths = give_depths(chosen, plan.costed, plan.find_peak, plan.machine.host.memory_bytes, options.channel_depth);
-  timer.done("channel-depths");
-  predict_baselines(plan, planned, std::move(baselines));
-  timer.done("predict-baselines");
-
-  adopt(plan, chosen);
-  bound_by(bound_seconds, plan.placement);
-  if (!options.accounts) return plan;
-  const HostFlow flow(*plan.graph, *plan.costed.uses, plan.placement, plan.transfers);
-  plan.round_trips = find_round_trips(*plan.graph, plan.costed, plan.placement, plan.transfers, flow);
-  find_hidden(plan.program, plan.costed, plan.transfers, plan.round_trips);
-  timer.done("round-trips");
-  plan.account = find_account(plan.program, plan.costed, plan.transfers, plan.round_trips, flow);
-  add_memory_cure(plan);
-  if (options.tries_workers) try_workers(graph, options, plan);
-  timer.done("account");
-  Trials trials(planned, options.costs, plan.predicted_seconds);
-  plan.diagnostics.append(diagnose(plan, chosen.schedule, trials, options.diagnostics, plan.advice));
-  timer.done("diagnostics");
-  return plan;
+  add_diagnosis(draft, said_while_reading(graph.diagnostics, options.diagnostics));
+  plan.graph = graph.ok() ? prepare_graph(graph, options, plan.times) : std::make_shared<const Graph>(graph);
+  if (graph.ok()) run_steps(draft);
+  return std::move(plan);
 }
 
 /// The plan returned if planning itself runs out of memory: without a program.
@@ -359,7 +316,37 @@ Plan without_memory(const PlanOptions& options) {
   return plan;
 }
 
+/// No error if `name` is that of a pass or of a step that `may` be named so.
+template <class May>
+Status check_step_name(std::string_view name, May may) {
+  std::vector<std::string> names;
+  for (const Pass& pass : pass_table()) names.emplace_back(pass.name);
+  for (const PlanStep& step : plan_steps())
+    if (may(step)) names.emplace_back(step.name);
+  return check_pass_name(name, names);
+}
+
 }  // namespace
+
+std::span<const PlanStep> plan_steps() {
+  static constexpr std::array<PlanStep, kStepCount> kSaid = [] {
+    std::array<PlanStep, kStepCount> said;
+    for (std::size_t i = 0; i < kStepCount; ++i) {
+      said[i] = kSteps[i].said;
+      said[i].printable = kSteps[i].text != nullptr;
+    }
+    return said;
+  }();
+  return kSaid;
+}
+
+Status check_disabled(std::string_view name) {
+  return check_step_name(name, [](const PlanStep& step) { return step.optional; });
+}
+
+Status check_printed(std::string_view name) {
+  return check_step_name(name, [](const PlanStep& step) { return step.printable; });
+}
 
 Plan plan(const Graph& graph, const PlanOptions& options) {
   const StandardFloats standard;

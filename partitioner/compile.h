@@ -1,85 +1,53 @@
-// The planner's entry point: plan() turns a Graph into a Plan. Its source, compile.cpp, reads as the table of contents of this folder.
+// The planner's entry point: plan() turns a Graph into a Plan, step by step. Its source, compile.cpp, has the steps as one table and reads
+// as the table of contents of this folder.
 #pragma once
 
-#include <limits>
-#include <memory>
-#include <optional>
+#include <functional>
+#include <span>
 #include <string>
-#include <vector>
+#include <string_view>
 
 #include "graph/base/diagnostic.h"
-#include "graph/base/fix.h"
+#include "graph/base/result.h"
 #include "graph/graph.h"
 #include "graph/passes/pass_table.h"
-#include "partitioner/apply/account.h"
-#include "partitioner/apply/channel_depths.h"
-#include "partitioner/apply/memory_fit.h"
-#include "partitioner/apply/program.h"
-#include "partitioner/apply/round_trips.h"
-#include "partitioner/apply/schedule.h"
-#include "partitioner/apply/transfers.h"
 #include "partitioner/machine/costs.h"
-#include "partitioner/machine/machine.h"
-#include "partitioner/machine/policy.h"
-#include "partitioner/solver/placement.h"
+#include "partitioner/plan.h"
 
-namespace cleave {
+namespace cleave::planner {
 
-/// All decisions made about one graph, as plain values.
-struct Plan {
-  static constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
-  std::shared_ptr<const Graph> graph;  ///< the graph after simplification, with the profile applied
-  Machine machine;
-  Policy policy = Policy::optimal;
-  Precision precision = Precision::f32;  ///< the precision of the accelerator's f32 matrix products
-  Profile profile;                       ///< observations of earlier runs
-  planner::CostedProblem costed;
-  planner::Placement placement;
-  planner::Transfers transfers;
-  std::vector<planner::TransferTime> transfer_times;  ///< one entry for each item of `transfers`, taken from the schedule
-  std::vector<planner::RoundTrip> round_trips;
-  planner::Account account;    ///< how the time of a run is spent
-  Diagnostics diagnostics;     ///< diagnostics of tracing and planning; if there are errors, the rest is incomplete
-  std::vector<Advice> advice;  ///< the diagnostics that can be resolved by an edit of the program
-  std::vector<Fix> fixes;      ///< `advice` as edits of the model's text; filled in by callers that know the text (models/fixes.h)
-  planner::Program program;
-  double predicted_seconds = 0;
-  /// The part of `predicted_seconds` in which the accelerator waits for a value or a decision of the host.
-  double predicted_wait_seconds = 0;
-  /// The costs of a run under `--placement host`, which ignores pins, and under `--placement accelerator`.
-  double all_host_seconds = 0, all_accelerator_seconds = 0;
-  bool all_accelerator_in_part = false;  ///< under `--placement accelerator` some operations have no copy on the accelerator
-  /// The predicted times of a run under these two placements; NaN where there is no such plan.
-  double all_host_predicted_seconds = kUnknown, all_accelerator_predicted_seconds = kUnknown;
-  std::optional<planner::MemoryShortage> memory_shortage;  ///< set if part of the program had to leave the accelerator for lack of memory
-  planner::ChannelDepths depths;                           ///< the inputs to and results of planning the channels' depths
-  /// The executor's memory planner, for reports; null: peaks are computed as if no two values shared storage.
-  planner::FindPeak find_peak = nullptr;
-  std::vector<StepTime> times;  ///< wall-clock time of each pass and of each step of planning, in order
-
-  [[nodiscard]] bool ok() const { return !diagnostics.has_errors(); }
-  /// True if there is a program, even one that exceeds a limit.
-  [[nodiscard]] bool complete() const { return !program.devices.empty(); }
-};
-
-namespace planner {
+/// Returns what a step of planning made, as text.
+using StepText = std::function<std::string()>;
 
 struct PlanOptions {
   CostModel costs;
   DiagnosticOptions diagnostics;
-  int workers = 1;        ///< threads that call host functions beside the host's steps (HostFunction::beside); 1: none
   bool simplify = true;   ///< false: no pass runs
   int channel_depth = 0;  ///< the depth of every channel; 0: planned for each channel
-  PassOptions passes;
+  PassOptions passes;     ///< `disabled` may also name the optional steps of planning
+  /// Called after each step that ran and whose result can be printed; may be null.
+  std::function<void(std::string_view step, const StepText& text)> after_step = {};
   FindPeak find_peak = nullptr;  ///< the executor's memory planner; null: as if no two values shared storage
   /// False: the plan is only compared by its predicted time, so the account and the diagnostics of a run are left out.
   bool accounts = true;
   bool tries_workers = true;  ///< false: the account does not include the effect of more workers, which takes another plan to find
 };
 
+/// One step of planning, as the command line names it.
+struct PlanStep {
+  std::string_view name;
+  std::string_view summary;  ///< description in one line
+  bool optional = false;     ///< `--disable-pass` may leave it out
+  bool printable = false;    ///< `--print-after` may show what it made
+};
+/// The steps in their order. They follow the passes.
+std::span<const PlanStep> plan_steps();
+
+/// Errors (usage) for `--disable-pass` and `--print-after`, if there is neither such a pass nor such a step; they suggest the nearest name.
+Status check_disabled(std::string_view name);
+Status check_printed(std::string_view name);
+
 /// Makes all decisions. Errors are reported in the plan's diagnostics; a plan that is not complete() has no program.
 Plan plan(const Graph& graph, const PlanOptions& options);
 
-}  // namespace planner
-
-}  // namespace cleave
+}  // namespace cleave::planner

@@ -21,7 +21,7 @@ Result<Wiring> wire(const CompileOptions& options) {
   Result<Machine> machine = choose_machine(options.machine, setup->back_end);
   if (!machine) return machine.error();
   for (const std::string& pass : options.passes.disabled)
-    if (Status known = check_pass_name(pass); !known) return known.error();
+    if (Status known = check_disabled(pass); !known) return known.error();
 
   Wiring wiring;
   wiring.plan.costs.machine = *std::move(machine);
@@ -39,7 +39,7 @@ Result<Wiring> wire(const CompileOptions& options) {
   wiring.plan.diagnostics = options.diagnostics;
   wiring.plan.simplify = options.simplify;
   wiring.plan.passes = options.passes;
-  wiring.plan.workers = options.executor.workers;
+  wiring.plan.costs.workers = options.executor.workers;
   wiring.plan.channel_depth = options.executor.channel_capacity;
   wiring.plan.find_peak = memory_peak;
   wiring.executor = *std::move(setup);

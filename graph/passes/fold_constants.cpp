@@ -8,7 +8,7 @@ namespace {
 constexpr std::int64_t kFoldElements = 4096;
 
 bool may_fold(const Node& node) {
-  return node.kind == NodeKind::operation && node.op->purity_for(node.attributes) == Purity::pure && node.pin == Side::none &&
+  return node.kind == NodeKind::operation && node.op->purity_for(node.attributes) == Purity::pure && !node.pin.any() &&
          node.op->moves_to == Side::none && !node.host_function() && !node.inputs.empty() && node.results.size() == 1;
 }
 

@@ -48,9 +48,7 @@ std::span<const Pass> pass_table() {
   return kPasses;
 }
 
-Status check_pass_name(std::string_view name) {
-  std::vector<std::string> names;
-  for (const Pass& pass : kPasses) names.emplace_back(pass.name);
+Status check_pass_name(std::string_view name, const std::vector<std::string>& names) {
   if (std::find(names.begin(), names.end(), name) != names.end()) return {};
   std::string message = "there is no pass `" + std::string(name) + "`";
   if (const auto near = nearest_name(name, names)) {

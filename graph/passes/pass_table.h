@@ -34,8 +34,8 @@ struct StepTime {
   double seconds = 0;
 };
 
-/// An Error (usage) if no pass has this name; it suggests the nearest one.
-Status check_pass_name(std::string_view name);
+/// An Error (usage) if `name` is none of `known`, which are names of passes or of other steps; it suggests the nearest one.
+Status check_pass_name(std::string_view name, const std::vector<std::string>& known);
 
 /// Runs the table on a graph without errors. Adds one row per pass to `times`, unless null.
 Graph run_passes(Graph graph, const PassOptions& options = {}, std::vector<StepTime>* times = nullptr);

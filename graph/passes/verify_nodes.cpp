@@ -41,7 +41,7 @@ class Nodes {
     const Node& node = graph_.nodes[id];
     if (node.kind == NodeKind::operation) return check_operation(id);
     if (node.op) say(id, "is no operation but has an op");
-    if (node.pin != Side::none) say(id, "is no operation but has a pin");
+    if (node.pin.any()) say(id, "is no operation but has a pin");
     switch (node.kind) {
       case NodeKind::input:
       case NodeKind::parameter: check_leaf(id); break;
@@ -69,7 +69,7 @@ class Nodes {
   void check_operation(NodeId id) {
     const Node& node = graph_.nodes[id];
     if (!node.op) return findings_.add("node " + std::to_string(id.index) + " is an operation without an op", id);
-    if (node.op->moves_to != Side::none && node.pin != Side::none && node.pin != node.op->moves_to)
+    if (node.op->moves_to != Side::none && node.pin.any() && node.pin.side != node.op->moves_to)
       say(id, "is pinned to the side that it moves its operand away from");
     Attributes normal = node.attributes;
     if (std::optional<TypeError> error = normalize_call(*node.op, node.inputs.size(), normal))

@@ -69,6 +69,7 @@ class Parser {
   bool inputs(Node& node);
   bool operand_count(Node& node, std::size_t position);
   bool results(NodeId id, const std::vector<Definition>& defined);
+  bool pin(Pin& pin);
   bool clauses(Node& node);
   bool open_block(NodeId id);
   bool use(ValueId& out, bool forward);
@@ -368,18 +369,25 @@ bool Parser::results(NodeId id, const std::vector<Definition>& defined) {
   return true;
 }
 
+/// The side, and the reason of a rule.
+bool Parser::pin(Pin& pin) {
+  if (in_.accept_word("host"))
+    pin.side = Side::host;
+  else if (in_.expect_word("accelerator"))
+    pin.side = Side::accelerator;
+  else
+    return false;
+  pin.for_want_of_kernel = in_.accept_word("without-kernel");
+  return (!pin.for_want_of_kernel && !in_.accept_word("because")) || in_.quoted(pin.reason);
+}
+
 bool Parser::clauses(Node& node) {
   std::set<std::string_view> seen;
   for (std::string_view clause = in_.word(); !clause.empty(); clause = in_.word()) {
     if (clause != "allow" && !seen.insert(clause).second)
       return in_.fail_at(in_.mark() - clause.size(), "`" + std::string(clause) + "` is given twice");
     if (clause == "pin") {
-      if (in_.accept_word("host"))
-        node.pin = Side::host;
-      else if (in_.expect_word("accelerator"))
-        node.pin = Side::accelerator;
-      else
-        return false;
+      if (!pin(node.pin)) return false;
     } else if (clause == "allow") {
       const std::string_view name = in_.word();
       const std::optional<DiagnosticKind> kind = parse_diagnostic_kind(name);

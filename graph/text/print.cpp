@@ -12,6 +12,7 @@
 //   }
 //   output "w" %w.3
 //
+// A pin of a rule has its reason: `pin host because "it computes shapes"`, or `without-kernel` in place of `because`.
 // A while is `while … { condition, test %7 } do { body }`, a branch `if(%3) … { } else { }`. parse.cpp reads it.
 #include <unordered_map>
 
@@ -186,7 +187,11 @@ void Printer::put_node(NodeId id) {
 }
 
 void Printer::put_clauses(const Node& node) {
-  if (node.pin != Side::none) out_ += node.pin == Side::host ? " pin host" : " pin accelerator";
+  if (node.pin.any()) out_ += node.pin.side == Side::host ? " pin host" : " pin accelerator";
+  if (node.pin.by_rule()) {
+    out_ += node.pin.for_want_of_kernel ? " without-kernel " : " because ";
+    put_quoted(out_, node.pin.reason);
+  }
   for (const Allowance& allowance : node.allowed) {
     ((out_ += " allow ") += info(allowance.kind).name) += ' ';
     put_quoted(out_, allowance.reason);

@@ -33,7 +33,7 @@ class Folding {
  private:
   /// Excludes values that the command line may change (`--seed`), pinned nodes and host calls.
   static bool foldable(const Node& node) {
-    return node.op->purity_for(node.attributes) == Purity::pure && node.pin == Side::none && node.op->moves_to == Side::none &&
+    return node.op->purity_for(node.attributes) == Purity::pure && !node.pin.any() && node.op->moves_to == Side::none &&
            !node.host_function() && node.results.size() == 1 && !node.attributes.find("seed");
   }
 

@@ -115,8 +115,8 @@ void Tracer::push_scope(std::string label, SourceLocation caller) {
 void Tracer::pop_scope() {
   state_->scopes.pop_back();
 }
-void Tracer::push_place(Side side) {
-  state_->places.push_back(side);
+void Tracer::push_place(Pin pin) {
+  state_->places.push_back(std::move(pin));
 }
 void Tracer::pop_place() {
   state_->places.pop_back();

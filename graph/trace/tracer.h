@@ -106,7 +106,8 @@ class Tracer {
   // --- scopes: properties of every node made inside ------------------------------------------------------------------------------
   void push_scope(std::string label, SourceLocation caller);  ///< locations chain through it
   void pop_scope();
-  void push_place(Side side);
+  void push_place(Pin pin);
+  void push_place(Side side) { push_place(Pin{side}); }
   void pop_place();
   void push_allow(Allowance allowance);
   void pop_allow();

@@ -62,7 +62,7 @@ struct Tracer::State_ {
   std::vector<bool> open{true};    ///< per region: whether it is the current one or encloses it
   std::vector<Frame> frames;
   std::vector<std::shared_ptr<const SourceFrame>> scopes;
-  std::vector<Side> places;
+  std::vector<Pin> places;
   std::vector<Allowance> allowances;
   std::unordered_set<std::string> leaf_names, output_names;
   std::vector<ValueId> asked;                                             ///< values whose types the program's author asked for

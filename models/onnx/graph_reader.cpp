@@ -164,17 +164,11 @@ Values GraphReader::lower_placed(const Lowering& row, const NodeProto& node, con
   Call call(*this, names, node, row, location, version, operands);
   const std::size_t errors = tracer_.graph().diagnostics.size();
   const std::size_t number = lowered_++;
-  const bool pinned = number < pins_.size() && pins_[number];
+  const bool pinned = number < pins_.size() && pins_[number].any();
   if (records_) records_->emplace_back();  // in the order in which nodes are begun: nodes of subgraphs follow
-  if (pinned) {
-    tracer_.push_place(Side::host);
-    tracer_.push_allow(*pins_[number]);
-  }
+  if (pinned) tracer_.push_place(pins_[number]);
   Values results = row.lower(call);
-  if (pinned) {
-    tracer_.pop_allow();
-    tracer_.pop_place();
-  }
+  if (pinned) tracer_.pop_place();
   const bool good = tracer_.graph().diagnostics.size() == errors;
   if (const auto unread = call.unread(); good && unread)
     error(DiagnosticKind::unsupported, location,

@@ -53,7 +53,7 @@ class GraphReader {
   /// Stores a record of each node that `read_model` reads, in its order.
   void keep_records(std::vector<NodeRecord>* records) { records_ = records; }
   /// Pins nodes to the host: those with a reason in `pins`, which has the order of the records.
-  void pin(std::vector<std::optional<Allowance>> pins) { pins_ = std::move(pins); }
+  void pin(std::vector<Pin> pins) { pins_ = std::move(pins); }
   /// Inlines a subgraph of a node, with values for its inputs. Poison if it cannot be read.
   Values inline_graph(std::string_view graph, Values inputs, Environment& around, const SourceLocation& location);
 
@@ -126,7 +126,7 @@ class GraphReader {
   std::map<std::string, Misses> misses_;          ///< by advice
   std::set<std::string> bounds_used_;
   std::vector<NodeRecord>* records_ = nullptr;  ///< null: no records requested
-  std::vector<std::optional<Allowance>> pins_;
+  std::vector<Pin> pins_;
   std::size_t lowered_ = 0;  ///< nodes lowered so far
   int graphs_ = 0;           ///< graphs inlined so far
   std::set<std::string, std::less<>> initializers_, inputs_;

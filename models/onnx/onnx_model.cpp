@@ -8,7 +8,6 @@
 #include "graph/base/exceptions.h"
 #include "graph/base/float_environment.h"
 #include "graph/base/mapped_file.h"
-#include "graph/pin_reason.h"
 #include "models/failed.h"
 #include "models/onnx/graph_reader.h"
 #include "models/onnx/table.h"
@@ -52,16 +51,16 @@ std::string declared_type(DType dtype, const std::vector<Dimension>& dims) {
   return std::string(to_string(dtype)) + "[" + sizes + "]";
 }
 
-/// The reason to pin each node to the host; nothing for nodes that are not pinned.
-std::vector<std::optional<Allowance>> host_pins(const std::vector<NodeRecord>& records, OrtPins rule) {
+/// The pins of the nodes that a rule keeps on the host.
+std::vector<Pin> host_pins(const std::vector<NodeRecord>& records, OrtPins rule) {
   std::vector<Side> sides;
   if (rule == OrtPins::placement) sides = place_as_onnxruntime(records).sides;
-  std::vector<std::optional<Allowance>> pins(records.size());
+  std::vector<Pin> pins(records.size());
   for (std::size_t i = 0; i < records.size(); ++i) {
     if (!ort_has_cuda_kernel(records[i]))
-      pins[i] = pinned_for_want_of_kernel("ONNX Runtime has no CUDA kernel for " + op_and_types(records[i]));
+      pins[i] = {Side::host, "ONNX Runtime has no CUDA kernel for " + op_and_types(records[i]), true};
     else if (!sides.empty() && sides[i] == Side::host)
-      pins[i] = pinned_by_rule("ONNX Runtime leaves it there, as it computes shapes");
+      pins[i] = {Side::host, "ONNX Runtime leaves it there, as it computes shapes"};
   }
   return pins;
 }
@@ -93,7 +92,7 @@ class File {
 
   /// Reads the graph, again and again until no more unreadable arms are found.
   Graph graph() {
-    std::vector<std::optional<Allowance>> pins;
+    std::vector<Pin> pins;
     if (options_.pins != OrtPins::none) pins = host_pins(records(), options_.pins);
     ArmMistakes broken;
     for (int reading = 1;; ++reading) {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <map>
 
 #include "partitioner/apply/host_flow.h"
@@ -12,19 +11,8 @@ namespace cleave::planner {
 namespace {
 
 constexpr std::size_t kKinds = 7;
-constexpr double kFewLaunches = 9;  ///< ratio of work to launches at which launches are a tenth of both together
-constexpr double kMostSeldom = 1e6;
 
-/// `times` with no time for the host work and the copies of round trip `index`.
-StepTimes without_round_trip(StepTimes times, const Program& program, const Transfers& transfers, const std::vector<RoundTrip>& round_trips,
-                             std::size_t index) {
-  for (const NodeId node : round_trips[index].through) times.steps[kHost.index][node] = 0;
-  for (std::size_t c = 0; c < program.channels.size(); ++c)
-    if (transfers.items[program.channels[ChannelId(c)].transfer].round_trip == static_cast<int>(index)) times.copies[ChannelId(c)] = 0;
-  return times;
-}
-
-/// Assigns each piece of the critical path to a share and to a kind of bottleneck, and tries the cures of the largest kind.
+/// Assigns each piece of the critical path to a share and to a kind of bottleneck.
 class Accountant {
  public:
   Accountant(const Program& program, const CostedProblem& costed, const Transfers& transfers, const std::vector<RoundTrip>& round_trips,
@@ -52,7 +40,6 @@ class Accountant {
     account_.busy_seconds = schedule.busy_seconds[static_cast<std::size_t>(Resource::accelerator)];
     for (const PathPiece& piece : path) add(piece);
     find_kind();
-    try_cures();
     sort(account_.producers);
     sort(account_.consumers);
     return std::move(account_);
@@ -154,95 +141,10 @@ class Accountant {
       account_.round_trip = worst->first;
       account_.blamed = round_trips_[worst->first].blamed;
     } else if (worst->first != NodeId().index) {
-      step_ = NodeId(worst->first);
+      account_.step = NodeId(worst->first);
       const bool accelerator = account_.kind == Bottleneck::launch || account_.kind == Bottleneck::compute;
-      account_.blamed = named(step_, accelerator ? kAccelerator : kHost);
+      account_.blamed = named(account_.step, accelerator ? kAccelerator : kHost);
     }
-  }
-
-  // --- cures --------------------------------------------------------------------------------------------------------------------------
-
-  void try_cure(Cure::Kind kind, double number, const StepTimes& times) {
-    const double seconds = predict_with(times, program_, transfers_, costed_).seconds;
-    if (seconds < kCureHelps * account_.seconds) account_.cures.push_back({kind, number, seconds});
-  }
-  void try_scaled(Cure::Kind kind, double number, DeviceId device, double factor) {
-    StepTimes times = times_;
-    times.steps[device.index][step_] *= factor;
-    try_cure(kind, number, times);
-  }
-  void try_copies(Cure::Kind kind, double number, double factor) {
-    StepTimes times = times_;
-    for (std::size_t c = 0; c < program_.channels.size(); ++c) {
-      const ChannelId channel(c);
-      if (program_.channels[channel].transfer != *account_.transfer) continue;
-      const LinkDirection& link = program_.channels[channel].to == kHost ? costed_.to_host : costed_.to_accelerator;
-      const double latency = factor > 0 ? std::min(link.latency_seconds, times.copies[channel]) : 0;
-      times.copies[channel] = latency + (times.copies[channel] - latency) * factor;
-    }
-    try_cure(kind, number, times);
-  }
-
-  void try_cures() {
-    switch (account_.kind) {
-      case Bottleneck::input: return speed_up_producer();
-      case Bottleneck::output: return consume_seldom();
-      case Bottleneck::transfer: return shrink_transfer();
-      case Bottleneck::round_trip: return leave_round_trip_out();
-      case Bottleneck::launch: return launch_seldom();
-      case Bottleneck::host:
-        if (account_.blamed && graph_.nodes[account_.blamed].kind == NodeKind::operation) try_scaled(Cure::Kind::faster, 2, kHost, 0.5);
-        return;
-      case Bottleneck::compute: try_scaled(Cure::Kind::faster, 2, kAccelerator, 0.5);
-    }
-  }
-
-  void speed_up_producer() {
-    const Node& node = graph_.nodes[account_.blamed];
-    const bool repeats = costed_.frequency[node.region] > 1;
-    if (repeats && node.host_function()) {
-      for (const double threads : {2.0, 8.0}) try_scaled(Cure::Kind::threads, threads, kHost, 1 / threads);
-      return;
-    }
-    try_scaled(Cure::Kind::faster, 2, kHost, 0.5);
-    if (!repeats) try_scaled(Cure::Kind::ahead, 0, kHost, 0);
-  }
-
-  /// Tries the smallest period of executions at which the consumer's time fits into the time of all other work.
-  void consume_seldom() {
-    const double frequency = costed_.frequency[graph_.nodes[step_].region], all = frequency * times_.steps[kHost.index][step_];
-    if (frequency <= 1) return try_scaled(Cure::Kind::faster, 2, kHost, 0.5);
-    StepTimes without = times_;
-    without.steps[kHost.index][step_] = 0;
-    const double rest = predict_with(without, program_, transfers_, costed_).seconds;
-    const double period = rest > 0 ? std::ceil(all / rest) : 0;
-    if (period > 1 && period <= std::min(frequency, kMostSeldom)) try_scaled(Cure::Kind::seldom, period, kHost, 1 / period);
-    try_scaled(Cure::Kind::faster, 2, kHost, 0.5);
-  }
-
-  void shrink_transfer() {
-    const Transfer& transfer = transfers_.items[*account_.transfer];
-    const DType type = graph_.values[transfer.value].type.dtype;
-    try_copies(transfer.kind == TransferKind::argument ? Cure::Kind::stays : Cure::Kind::no_copy, 0, 0);
-    if (is_floating(type) && size_of(type) >= 4)
-      try_copies(Cure::Kind::smaller, static_cast<double>(size_of(type)) / 2, 2.0 / static_cast<double>(size_of(type)));
-  }
-
-  void leave_round_trip_out() {
-    try_cure(Cure::Kind::no_trip, 0, without_round_trip(times_, program_, transfers_, round_trips_, *account_.round_trip));
-  }
-
-  /// Tries as much more work in each kernel as makes launches a tenth of both together.
-  void launch_seldom() {
-    const double work = account_.shares.accelerator;
-    if (work <= 0) return;
-    const double times_as_much = std::ceil(kFewLaunches * account_.shares.launch / work);
-    StepTimes times = times_;
-    for (double& seconds : times.steps[kAccelerator.index]) {
-      const double launch = std::min(seconds, costed_.start_seconds);
-      seconds += launch / times_as_much - launch;
-    }
-    try_cure(Cure::Kind::more_work, times_as_much, times);
   }
 
   static void sort(std::vector<std::pair<NodeId, double>>& nodes) {
@@ -258,7 +160,6 @@ class Accountant {
   const StepTimes times_;
   std::map<NodeId, std::size_t> trip_of_;              ///< the round trip that a node or decision belongs to
   std::array<std::map<NodeId, NodeId>, 2> costliest_;  ///< from a fused kernel's last operation to its costliest
-  NodeId step_;                                        ///< the last operation of the blamed operation's kernel, which has the kernel's time
   std::array<double, kKinds> kinds_{};                 ///< seconds by Bottleneck
   std::array<Blame, kKinds> blames_;
   Account account_;
@@ -277,29 +178,6 @@ std::string_view to_string(Bottleneck kind) {
     case Bottleneck::compute: return "compute-bound";
   }
   return "";
-}
-
-double seconds_without(const Program& program, const CostedProblem& costed, const Transfers& transfers,
-                       const std::vector<RoundTrip>& round_trips, std::size_t index) {
-  const StepTimes times = without_round_trip(step_times(program, costed), program, transfers, round_trips, index);
-  return predict_with(times, program, transfers, costed).seconds;
-}
-
-void find_hidden(const Program& program, const CostedProblem& costed, const Transfers& transfers, std::vector<RoundTrip>& round_trips) {
-  constexpr std::size_t kMostSimulated = 20;
-  std::vector<std::size_t> started;
-  for (std::size_t i = 0; i < round_trips.size(); ++i)
-    if (!round_trips[i].starts.empty() && round_trips[i].warned()) started.push_back(i);
-  if (started.empty()) return;
-  std::stable_sort(started.begin(), started.end(),
-                   [&](std::size_t a, std::size_t b) { return round_trips[a].seconds > round_trips[b].seconds; });
-  started.resize(std::min(started.size(), kMostSimulated));
-  const StepTimes times = step_times(program, costed);
-  const double seconds = predict_with(times, program, transfers, costed).seconds;
-  for (const std::size_t i : started) {
-    const StepTimes without = without_round_trip(times, program, transfers, round_trips, i);
-    round_trips[i].hidden = predict_with(without, program, transfers, costed).seconds >= kCureHelps * seconds;
-  }
 }
 
 Account find_account(const Program& program, const CostedProblem& costed, const Transfers& transfers,

@@ -1,7 +1,5 @@
-// Account: how the time of a predicted run is spent along its critical path, what the main bottleneck is, and the predicted effect of each
-// cure. find_account() tries cures by simulating the run again, with changed times for the affected pieces of work and the same placement.
-// Two cures are tried elsewhere: more workers by planning again (partitioner/worker_cures.h), and more memory by the plan that was made
-// before memory was considered.
+// Account: how the time of a predicted run is spent along its critical path, and what the main bottleneck is. The predicted effects of
+// cures are found in advice/.
 #pragma once
 
 #include <cstddef>
@@ -48,7 +46,7 @@ struct AccountShares {
 /// A possible change, and the predicted time of a run with it.
 struct Cure {
   enum class Kind : std::uint8_t {
-    workers,    ///< `--workers number`: that many threads call pure host functions (partitioner/worker_cures.h)
+    workers,    ///< `--workers number`: that many threads call pure host functions (advice/worker_cures.h)
     threads,    ///< the host function spreads its work over `number` threads of its own
     faster,     ///< the work takes 1/`number` of its time
     ahead,      ///< the work is done before the run
@@ -75,24 +73,17 @@ struct Account {
   AccountShares shares;
   /// The operation or decision that takes most of `kind_seconds`. For kind `transfer`, the producer of the transferred value.
   NodeId blamed;
+  NodeId step;  ///< the last operation of the fused kernel of `blamed`, which has the kernel's time; none for transfers and round trips
   double blamed_seconds = 0;              ///< its part of `kind_seconds`
   std::optional<std::size_t> transfer;    ///< kind `transfer`: its index in the Transfers
   std::optional<std::size_t> round_trip;  ///< kind `round_trip`: its index
   double busy_seconds = 0;                ///< how long the accelerator is at work, including kernel launches
-  std::vector<Cure> cures;
+  std::vector<Cure> cures;                ///< filled in by plan(): those that help
   /// The nodes that make up `shares.producer` and `shares.consumer`, with their seconds, longest first.
   std::vector<std::pair<NodeId, double>> producers, consumers;
 };
 
-/// The predicted time of a run if the host work and the copies of round trip `index` took no time.
-double seconds_without(const Program& program, const CostedProblem& costed, const Transfers& transfers,
-                       const std::vector<RoundTrip>& round_trips, std::size_t index);
-
-/// Sets `hidden` on round trips that the accelerator's decisions start and that overlap with other work: without them a run would take as
-/// long. If there are many, only the costliest are tried.
-void find_hidden(const Program& program, const CostedProblem& costed, const Transfers& transfers, std::vector<RoundTrip>& round_trips);
-
-/// Builds the account of `program`. `flow` must be made from the program's placement and `transfers`.
+/// Builds the account of `program`, without cures. `flow` must be made from the program's placement and `transfers`.
 Account find_account(const Program& program, const CostedProblem& costed, const Transfers& transfers,
                      const std::vector<RoundTrip>& round_trips, const HostFlow& flow);
 

@@ -119,7 +119,7 @@ class Fitting {
   Result<FittedPlan> run() {
     fit_moments();
     if (Status tried = fit_sum(); !tried && !best_) return tried.error();
-    if (!best_) return does_not_fit(*planned_.graph, least_peak_, memory_bytes_);
+    if (!best_) return does_not_fit(*planned_.graph, last_overflow_, memory_bytes_);
     for (std::size_t i = 0; i < planned_.graph->nodes.size(); ++i) {
       const bool moved = unlimited_.placement.has_copy(i, kAccelerator) && !best_->plan.placement.has_copy(i, kAccelerator);
       if (moved && costed_.forced[i] == Cause::none) best_->kept_off.emplace_back(i);
@@ -206,10 +206,11 @@ class Fitting {
     PlacementProblem problem = costed_.problem;
     bool fits = false;
     double fitting = 0, too_much = on_accelerator(costed_.problem, unlimited_.placement);
-    least_peak_ = shortage_.peak;
+    last_overflow_ = shortage_.peak;
     double step = 0.01;  // relative; small for a peak that almost fits, then grows while the peak does not follow the capacity
     for (int shrinks = 1, grows = 0; shrinks <= kShrinks && grows < kGrows;) {
-      double capacity = fits ? (fitting + too_much) / 2 : std::max(least, too_much * std::min(1 - step, memory_bytes_ / least_peak_.bytes));
+      double capacity =
+          fits ? (fitting + too_much) / 2 : std::max(least, too_much * std::min(1 - step, memory_bytes_ / last_overflow_.bytes));
       if (!fits && shrinks == kShrinks) capacity = least;
       ++(fits ? grows : shrinks);
       problem.accelerator_memory_bytes = capacity;
@@ -218,9 +219,9 @@ class Fitting {
       WorkedOutPlan candidate = work_out(planned_, std::move(*placement));
       const MemoryPeak found = peak_of(candidate.program);
       if (found.bytes > memory_bytes_) {
-        if (found.bytes > least_peak_.bytes * (1 - step / 2)) step = std::min(0.5, 3 * step);
+        if (found.bytes > last_overflow_.bytes * (1 - step / 2)) step = std::min(0.5, 3 * step);
         too_much = capacity;
-        least_peak_ = found;
+        last_overflow_ = found;
         if (capacity <= least) break;
         continue;
       }
@@ -238,7 +239,7 @@ class Fitting {
   const double memory_bytes_;
   const PlannedGraph planned_;
   const MemoryShortage shortage_;
-  MemoryPeak least_peak_;  ///< in fit_sum(): of the last program that did not fit
+  MemoryPeak last_overflow_;  ///< in fit_sum(): of the last program that did not fit
   std::optional<FittedPlan> best_;
 };
 

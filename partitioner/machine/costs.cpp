@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "graph/pin_reason.h"
 #include "graph/states.h"
 #include "partitioner/machine/control_costs.h"
 #include "partitioner/machine/dataflow.h"
@@ -37,6 +36,7 @@ class ProblemMaker {
   CostedProblem make() {
     result_.uses = std::make_shared<const ValueUses>(graph_);
     result_.host_threads = model_.host_threads;
+    result_.workers = model_.workers;
     result_.frequency = region_frequencies(graph_);
     result_.sources.resize(graph_.nodes.size());
     add_regions();
@@ -199,11 +199,11 @@ class ProblemMaker {
         purity != Purity::effect && (freed || (!node.host_function() && (!model_.supported || model_.supported(graph_, id))));
     out.replicable = purity == Purity::pure;
     const Side side = freed && node.op->moves_to == Side::none ? Side::none : wanted_side(node);
-    if (node.pin == Side::accelerator && !supported && !all_on_host_) refuse_pin(id, purity);
+    if (node.pin.side == Side::accelerator && !supported && !all_on_host_) refuse_pin(id, purity);
 
     if (purity == Purity::effect) return force(id, Cause::effect);
     if (!supported && node.op->moves_to == Side::none) return force(id, Cause::no_kernel);
-    if (side == Side::host) return force(id, lacks_kernel_by_rule(node) ? Cause::no_kernel : Cause::pinned);
+    if (side == Side::host) return force(id, node.pin.for_want_of_kernel ? Cause::no_kernel : Cause::pinned);
     if (all_on_host_) {
       out.pin = Pin::host;
       out.replicable = false;

@@ -35,6 +35,7 @@ struct CostModel {
   /// Precision of the accelerator's matrix products. `in_precision`, given by the executor, says which operations it concerns (null: none).
   Precision precision = Precision::f32;
   KernelSupport in_precision = nullptr;
+  int workers = 1;                           ///< threads that call host functions beside the host's steps (HostFunction::beside); 1: none
   int host_threads = 0;                      ///< threads of the host; 0: as many as the machine's tables were measured with
   FusionRule host_fuses, accelerator_fuses;  ///< null: no operations fuse on that side
 };

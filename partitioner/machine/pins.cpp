@@ -5,7 +5,7 @@
 namespace cleave::planner {
 
 Side wanted_side(const Node& node) {
-  return node.op && node.op->moves_to != Side::none ? node.op->moves_to : node.pin;
+  return node.op && node.op->moves_to != Side::none ? node.op->moves_to : node.pin.side;
 }
 
 bool wants_accelerator(const Graph& graph) {

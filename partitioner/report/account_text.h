@@ -4,7 +4,7 @@
 #include <string>
 
 #include "graph/base/json_writer.h"
-#include "partitioner/compile.h"
+#include "partitioner/plan.h"
 
 namespace cleave::planner {
 

@@ -6,7 +6,7 @@
 #include "graph/base/units.h"
 #include "partitioner/report/account_text.h"
 #include "partitioner/report/depth_text.h"
-#include "partitioner/report/transfer_diagnostics.h"
+#include "partitioner/report/diagnostic_parts.h"
 #include "partitioner/report/wording.h"
 
 namespace cleave::planner {
@@ -130,8 +130,8 @@ class Bottlenecks {
 
 }  // namespace
 
-void diagnose_bottlenecks(const Plan& plan, const std::set<NodeId>& costly, const DiagnosticOptions& options, Diagnostics& diagnostics) {
-  Bottlenecks(plan, costly, options, diagnostics).run();
+void diagnose_bottlenecks(const Plan& plan, const std::set<NodeId>& costly, const DiagnosticOptions& options, Diagnosis& diagnosis) {
+  Bottlenecks(plan, costly, options, diagnosis.diagnostics).run();
 }
 
 }  // namespace cleave::planner

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "partitioner/compile.h"
+#include "partitioner/plan.h"
 
 namespace cleave::planner {
 

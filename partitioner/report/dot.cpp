@@ -5,7 +5,6 @@
 
 #include "graph/base/units.h"
 #include "graph/base/utf8.h"
-#include "graph/pin_reason.h"
 #include "graph/states.h"
 #include "partitioner/report/explain.h"
 #include "partitioner/report/picture.h"
@@ -443,7 +442,7 @@ void DotWriter::legend() {
     row(colored("– – –", kGrey), "to the next iteration, or the next of equal layers");
   if (any_edge([](const PictureEdge& e) { return e.kind == PictureEdge::Kind::decides; }))
     row(colored("· · · ·", kGrey), "decides a loop or branch");
-  const bool ruled = std::any_of(graph_.nodes.begin(), graph_.nodes.end(), [](const Node& node) { return pin_reason(node) != nullptr; });
+  const bool ruled = std::any_of(graph_.nodes.begin(), graph_.nodes.end(), [](const Node& node) { return node.pin.by_rule(); });
   const std::pair<Cause, const char*> causes[] = {
       {Cause::cheaper, "on the host because that costs less"},
       {Cause::pinned, ruled ? "on the host as ONNX Runtime has it there" : "on the host because the program says so"},

@@ -7,7 +7,7 @@
 
 #include "graph/base/diagnostic_json.h"  // diagnostics_json, for errors before there is a plan
 #include "graph/base/json_writer.h"
-#include "partitioner/compile.h"
+#include "partitioner/plan.h"
 #include "partitioner/report/table.h"
 
 namespace cleave::planner {
@@ -29,7 +29,7 @@ std::string faster_remark(const Plan& plan);
 /// "a run waits ...", to follow warnings of round trips. Empty if there are none.
 std::string waiting_line(const Plan& plan);
 /// The program's text form, with a comment after each node that names its sides.
-std::string placed_text(const Plan& plan);
+std::string placed_text(const Graph& graph, const Placement& placement);
 
 struct PictureOptions {
   bool full = false;           ///< nothing is collapsed

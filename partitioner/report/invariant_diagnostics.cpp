@@ -1,10 +1,10 @@
-// Messages about loop-invariant host work and the time that hoisting it would save. Only savings found by a trial are reported.
+// Messages about loop-invariant host work and the time that hoisting it would save. Only savings that a trial found are reported.
 #include <algorithm>
 #include <set>
 
 #include "graph/base/units.h"
 #include "partitioner/apply/invariant_work.h"
-#include "partitioner/report/transfer_diagnostics.h"
+#include "partitioner/report/diagnostic_parts.h"
 #include "partitioner/report/wording.h"
 
 namespace cleave::planner {
@@ -30,27 +30,24 @@ std::optional<Advice> moving(const Graph& graph, const InvariantWork& work, doub
 
 }  // namespace
 
-void diagnose_invariant_work(const Plan& plan, Trials& trials, const DiagnosticOptions& options, Diagnostics& diagnostics,
-                             std::vector<Advice>& advice) {
+void diagnose_invariant_work(const Plan& plan, const TriedEdits& tried, const DiagnosticOptions& options, Diagnosis& diagnosis) {
   const std::optional<Severity> severity = options.severity_of(DiagnosticKind::invariant_host_work);
   if (!severity) return;
   const Graph& graph = *plan.graph;
-  for (const InvariantWork& work : find_invariant_work(graph, plan.costed, plan.placement)) {
-    const std::optional<double> saved = trials.saved_by_hoisting(work.nodes, work.loop);
-    if (!saved || *saved < kWorthSaying * plan.predicted_seconds) continue;
+  for (const auto& [work, saved] : tried.hoistings) {
     const Node& blamed = graph.nodes[work.blamed];
     Diagnostic d{DiagnosticKind::invariant_host_work, *severity, "", blamed.location, 0, {}};
     d.message = "`" + culprit_phrase(graph, work.blamed) + "` runs on the host in every iteration, and computes the same each time";
     d.notes.push_back({"nothing that it reads changes in this loop; move it in front", graph.nodes[work.loop].location, 0});
     d.notes.push_back({often_phrase(graph, blamed.region, plan.costed.frequency[blamed.region]) + ", " + format_seconds(work.seconds) +
-                           " on the host; once would save about " + format_seconds(*saved) + " of " +
+                           " on the host; once would save about " + format_seconds(saved) + " of " +
                            format_seconds(plan.predicted_seconds) + " predicted (" + machine_phrase(plan.machine) + ")",
                        {},
                        0});
     allow_as_marked(d, graph, work.nodes);
     std::vector<Advice> its;
-    if (std::optional<Advice> move = moving(graph, work, *saved)) its.push_back(*std::move(move));
-    add_advised(std::move(d), std::move(its), diagnostics, advice);
+    if (std::optional<Advice> move = moving(graph, work, saved)) its.push_back(*std::move(move));
+    add_advised(std::move(d), std::move(its), diagnosis);
   }
 }
 

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "graph/base/units.h"
-#include "partitioner/report/transfer_diagnostics.h"
+#include "partitioner/report/diagnostic_parts.h"
 #include "partitioner/report/wording.h"
 
 namespace cleave::planner {
@@ -51,7 +51,7 @@ std::optional<RowParts> parts_that_fit(const Graph& graph, const Node& node, con
 
 }  // namespace
 
-void diagnose_memory(const Plan& plan, const DiagnosticOptions& options, Diagnostics& diagnostics) {
+void diagnose_memory(const Plan& plan, const DiagnosticOptions& options, Diagnosis& diagnosis) {
   const std::optional<Severity> severity = options.severity_of(DiagnosticKind::memory_fallback);
   if (!severity || !plan.memory_shortage) return;
   const Graph& graph = *plan.graph;
@@ -97,7 +97,7 @@ void diagnose_memory(const Plan& plan, const DiagnosticOptions& options, Diagnos
          0});
   }
   allow_as_marked(d, graph, {&*costliest, 1});
-  diagnostics.add(std::move(d));
+  diagnosis.diagnostics.add(std::move(d));
 }
 
 }  // namespace cleave::planner

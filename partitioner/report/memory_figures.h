@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "partitioner/compile.h"
+#include "partitioner/plan.h"
 
 namespace cleave::planner {
 

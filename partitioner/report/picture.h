@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "partitioner/compile.h"
+#include "partitioner/plan.h"
 #include "partitioner/report/explain.h"
 
 namespace cleave::planner {

@@ -4,13 +4,13 @@
 
 namespace cleave::planner {
 
-std::string placed_text(const Plan& plan) {
-  const auto sides = [&plan](NodeId node) -> std::string {
-    if (is_control(plan.graph->nodes[node].kind)) return "driven by the host";
-    const bool host = plan.placement.has_copy(node.index, kHost), accelerator = plan.placement.has_copy(node.index, kAccelerator);
+std::string placed_text(const Graph& graph, const Placement& placement) {
+  const auto sides = [&](NodeId node) -> std::string {
+    if (is_control(graph.nodes[node].kind)) return "driven by the host";
+    const bool host = placement.has_copy(node.index, kHost), accelerator = placement.has_copy(node.index, kAccelerator);
     return host && accelerator ? to_string(kHost) + " and " + to_string(kAccelerator) : to_string(host ? kHost : kAccelerator);
   };
-  return print(*plan.graph, {.locations = false, .comment = sides});
+  return print(graph, {.locations = false, .comment = sides});
 }
 
 }  // namespace cleave::planner

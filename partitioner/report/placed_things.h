@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "graph/statement_paths.h"
-#include "partitioner/compile.h"
+#include "partitioner/plan.h"
 
 namespace cleave::planner {
 

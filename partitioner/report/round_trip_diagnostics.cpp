@@ -1,16 +1,13 @@
 // Messages about round trips: the operation that waits, the values sent and returned, the cost, the cause, and the cure.
 #include <algorithm>
-#include <map>
 #include <set>
-#include <tuple>
 
 #include "graph/base/diagnostic_folding.h"
 #include "graph/base/diagnostic_help.h"
 #include "graph/base/units.h"
-#include "graph/pin_reason.h"
 #include "partitioner/apply/deliveries.h"
 #include "partitioner/machine/value_uses.h"
-#include "partitioner/report/transfer_diagnostics.h"
+#include "partitioner/report/diagnostic_parts.h"
 #include "partitioner/report/wording.h"
 
 namespace cleave::planner {
@@ -20,12 +17,12 @@ constexpr std::size_t kMostNotes = 3;  ///< most values named for each direction
 
 class RoundTripWriter {
  public:
-  RoundTripWriter(const Plan& plan, Trials& trials)
+  RoundTripWriter(const Plan& plan, const TriedEdits& tried)
       : plan_(plan),
         graph_(*plan.graph),
         uses_(*plan.costed.uses),
         deliveries_(graph_, uses_, plan.placement, plan.transfers.items),
-        trials_(trials) {}
+        tried_(tried) {}
 
   /// Writes the diagnostic of a round trip. Edits that it advises are added to `advice`.
   Diagnostic write(const RoundTrip& trip, Severity severity, std::vector<Advice>& advice) {
@@ -155,7 +152,7 @@ class RoundTripWriter {
   std::string reason(const RoundTrip& trip) const {
     const Node& node = graph_.nodes[trip.blamed];
     const HostFunction* function = node.host_function();
-    if (pin_reason(node)) return cause_phrase(trip.cause, node);
+    if (node.pin.by_rule()) return cause_phrase(trip.cause, node);
     switch (trip.cause) {
       case Cause::pinned: return node.op && node.op->moves_to == Side::host ? "to_host() puts it there" : "it is pinned there";
       case Cause::effect: return function ? "it is a host function with effects" : "it has an effect";
@@ -164,63 +161,26 @@ class RoundTripWriter {
     }
   }
 
-  /// A cure that would save time according to a trial, as text for note number `note`.
-  std::string advice(const RoundTrip& trip, std::size_t note, std::vector<Advice>& edits) {
-    if (graph_.nodes[trip.blamed].host_function()) return hidden(trip);
-    if (trip.cause != Cause::no_kernel && trip.cause != Cause::pinned) return "";
-    const Freed freed = by_freeing(trip.blamed);
-    if (!freed.saved || *freed.saved < kWorthSaying * plan_.predicted_seconds) return "";
+  /// The cure of the round trip, if it would save time, as text for note number `note`.
+  std::string advice(const RoundTrip& trip, std::size_t note, std::vector<Advice>& edits) const {
+    const TriedEdits::RoundTripCure& cure = tried_.round_trips[static_cast<std::size_t>(&trip - plan_.round_trips.data())];
+    const double least = kWorthSaying * plan_.predicted_seconds;
+    if (cure.saved_by_overlapping && *cure.saved_by_overlapping >= least)
+      return "; hidden behind other work it would save up to about " + format_seconds(*cure.saved_by_overlapping);
+    if (!cure.saved_by_freeing || *cure.saved_by_freeing < least) return "";
+    const double saved = *cure.saved_by_freeing;
+    const Node& blamed = graph_.nodes[trip.blamed];
+    if (blamed.pin.by_rule()) return saved_without(blamed.pin, saved);
     const bool pinned = trip.cause == Cause::pinned;
-    if (const Allowance* rule = pin_reason(graph_.nodes[trip.blamed])) return saved_without(*rule, *freed.saved);
-    if (pinned) edits.push_back({Advice::Action::remove_pin, {{graph_.nodes[trip.blamed].location, "", {}}}, {}, *freed.saved, note});
-    const std::string places = freed.nodes > 1 ? " at its " + std::to_string(freed.nodes) + " places" : "";
-    return (pinned ? "; remove the pin" : "; give it an accelerator kernel" + places) + " (saves about " + format_seconds(*freed.saved) +
-           ")";
-  }
-
-  /// The advice for a user's function, for which the accelerator can have no kernel: run it while the accelerator has other work.
-  std::string hidden(const RoundTrip& trip) {
-    constexpr std::size_t kMostSimulated = 20;
-    if (simulated_ >= kMostSimulated || !trials_.may_try()) return "";
-    ++simulated_;
-    const auto index = static_cast<std::size_t>(&trip - plan_.round_trips.data());
-    const double saved = plan_.predicted_seconds - seconds_without(plan_.program, plan_.costed, plan_.transfers, plan_.round_trips, index);
-    if (saved < kWorthSaying * plan_.predicted_seconds) return "";
-    return "; hidden behind other work it would save up to about " + format_seconds(saved);
+    if (pinned) edits.push_back({Advice::Action::remove_pin, {{blamed.location, "", {}}}, {}, saved, note});
+    const std::string places = cure.freed_nodes > 1 ? " at its " + std::to_string(cure.freed_nodes) + " places" : "";
+    return (pinned ? "; remove the pin" : "; give it an accelerator kernel" + places) + " (saves about " + format_seconds(saved) + ")";
   }
 
   /// The saving without a pin that comes from a rule rather than from the user, who therefore cannot remove it.
-  static std::string saved_without(const Allowance& rule, double seconds) {
-    const bool kernel = rule.kind == DiagnosticKind::unsupported;
-    return std::string(kernel ? "; one would save about " : "; without that a run would take less by about ") + format_seconds(seconds);
-  }
-
-  /// Identifies an edit by all that it frees together: the pins of one statement, the calls of a function, or the nodes of an op.
-  using Edit = std::tuple<Cause, std::string, int>;
-  [[nodiscard]] Edit edit_of(NodeId node) const {
-    const Cause cause = plan_.costed.forced[node.index];
-    const SourceLocation& location = graph_.nodes[node].location;
-    if (const Allowance* rule = pin_reason(graph_.nodes[node])) return {cause, rule->reason, -1};
-    if (cause == Cause::pinned) return {cause, std::string(location.file_name()), location.line};
-    return {cause, culprit_name(graph_, node), 0};
-  }
-
-  struct Freed {
-    std::size_t nodes = 0;
-    std::optional<double> saved;
-  };
-  Freed by_freeing(NodeId node) {
-    const Edit edit = edit_of(node);
-    const auto [known, fresh] = freed_.try_emplace(edit);
-    if (!fresh || !trials_.may_try()) return known->second;
-    std::vector<NodeId> nodes;
-    for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
-      const NodeId other(i);
-      if (graph_.nodes[other].kind != NodeKind::operation || plan_.costed.forced[i] != std::get<Cause>(edit)) continue;
-      if (edit_of(other) == edit) nodes.push_back(other);
-    }
-    const bool pin = std::get<Cause>(edit) == Cause::pinned && !pin_reason(graph_.nodes[node]);
-    return known->second = {nodes.size(), pin ? trials_.saved_by_unpinning(nodes) : trials_.saved_by_freeing(nodes)};
+  static std::string saved_without(const Pin& rule, double seconds) {
+    return std::string(rule.for_want_of_kernel ? "; one would save about " : "; without that a run would take less by about ") +
+           format_seconds(seconds);
   }
 
   /// Advises where to_host() would mark the round trip as intended. Adds nothing if no mark helps, or if the program is not written in a
@@ -249,36 +209,23 @@ class RoundTripWriter {
   const Graph& graph_;
   const ValueUses& uses_;
   const Deliveries deliveries_;
-  Trials& trials_;
-  std::map<Edit, Freed> freed_;
-  std::size_t simulated_ = 0;  ///< number of simulated runs without a round trip
+  const TriedEdits& tried_;
 };
-
-/// The severity of a round trip's diagnostic. Empty if it is not reported.
-std::optional<Severity> severity_of(const RoundTrip& trip, const DiagnosticOptions& options) {
-  if (trip.meant || trip.hidden) return std::nullopt;
-  const std::optional<Severity> severity = trip.caused_by_user()        ? options.severity_of(DiagnosticKind::round_trip)
-                                           : options.round_trip_remarks ? std::optional(Severity::remark)
-                                                                        : std::nullopt;
-  return severity && !trip.allowed.empty() ? Severity::allowed : severity;
-}
 
 }  // namespace
 
-void diagnose_round_trips(const Plan& plan, Trials& trials, const DiagnosticOptions& options, Diagnostics& diagnostics,
-                          std::vector<Advice>& advice) {
+void diagnose_round_trips(const Plan& plan, const TriedEdits& tried, const DiagnosticOptions& options, Diagnosis& diagnosis) {
   if (plan.round_trips.empty()) return;
   std::vector<std::pair<const RoundTrip*, Severity>> said;
   for (const RoundTrip& trip : plan.round_trips) {
     if (const std::optional<Severity> severity = severity_of(trip, options)) said.emplace_back(&trip, *severity);
   }
-  // Costliest first, since there may not be time to try the cures of all.
   std::stable_sort(said.begin(), said.end(), [](const auto& a, const auto& b) { return a.first->seconds > b.first->seconds; });
-  RoundTripWriter writer(plan, trials);
+  RoundTripWriter writer(plan, tried);
   for (const auto& [trip, severity] : said) {
     std::vector<Advice> its;
     Diagnostic written = writer.write(*trip, severity, its);
-    add_advised(std::move(written), std::move(its), diagnostics, advice);
+    add_advised(std::move(written), std::move(its), diagnosis);
   }
 }
 

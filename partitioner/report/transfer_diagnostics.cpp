@@ -1,13 +1,12 @@
-#include "partitioner/report/transfer_diagnostics.h"
-
+// Diagnostics of transfers, of waiting, of operations without a kernel, and of limits.
 #include <algorithm>
 #include <cmath>
 
-#include "graph/base/diagnostic_help.h"
 #include "graph/base/units.h"
 #include "partitioner/apply/deliveries.h"
 #include "partitioner/machine/value_uses.h"
 #include "partitioner/report/depth_text.h"
+#include "partitioner/report/diagnostic_parts.h"
 #include "partitioner/report/wording.h"
 
 namespace cleave::planner {
@@ -19,67 +18,6 @@ constexpr std::size_t kMostTransferNotes = 5;  ///< most transfers listed under 
 std::string direction_phrase(const Transfer& t) {
   return t.to == kHost ? "from the accelerator to the host" : "from the host to the accelerator";
 }
-
-// --- implicit-copy ----------------------------------------------------------------------------------------------------------------
-
-void diagnose_copies(const Plan& plan, const DiagnosticOptions& options, Diagnostics& diagnostics, std::vector<Advice>& advice) {
-  const std::optional<Severity> severity = options.severity_of(DiagnosticKind::implicit_copy);
-  if (!severity) return;
-  const Graph& graph = *plan.graph;
-  const Deliveries deliveries(graph, *plan.costed.uses, plan.placement, plan.transfers.items);
-  for (std::size_t i = 0; i < plan.transfers.items.size(); ++i) {
-    const Transfer& t = plan.transfers.items[i];
-    const bool to_host = t.to == kHost;
-    if (t.kind != TransferKind::send || t.is_explicit) continue;
-    if (options.implicit_copy_direction == (to_host ? "to-accelerator" : "to-host")) continue;
-    Diagnostic d{DiagnosticKind::implicit_copy, *severity, "", t.location, 0, {}};
-    d.message = value_phrase(graph, t.value) + " (" + type_phrase(graph.values[t.value].type) + ") is copied " + direction_phrase(t) + " " +
-                times_phrase(graph, t.region, t.frequency);
-    std::vector<NodeId> ends{graph.values[t.value].producer};
-    for (const ValueUse& use : deliveries.of(i)) ends.push_back(use.node);
-    if (!deliveries.of(i).empty() && deliveries.of(i)[0].node) {
-      d.notes.push_back({std::string("needed on the ") + (to_host ? "host" : "accelerator") + " here",
-                         graph.nodes[deliveries.of(i)[0].node].location, 0});
-    }
-    std::vector<Advice> its;
-    if (deliveries.of(i).size() == 1 && deliveries.of(i)[0].node) {
-      const Value& value = graph.values[t.value];
-      its.push_back({to_host ? Advice::Action::mark_to_host : Advice::Action::mark_to_accelerator,
-                     {{graph.nodes[deliveries.of(i)[0].node].location, value.name, graph.nodes[value.producer].location}},
-                     {},
-                     0,
-                     d.notes.size()});
-    }
-    d.notes.push_back({std::string("mark it with ") + (to_host ? "to_host()" : "to_accelerator()") + " if it is meant", {}, 0});
-    allow_as_marked(d, graph, ends);
-    add_advised(std::move(d), std::move(its), diagnostics, advice);
-  }
-}
-
-// --- fallback -----------------------------------------------------------------------------------------------------------------------
-
-void diagnose_fallbacks(const Plan& plan, Trials& trials, const DiagnosticOptions& options, Diagnostics& diagnostics) {
-  const std::optional<Severity> severity = options.severity_of(DiagnosticKind::fallback);
-  if (!severity) return;
-  const Graph& graph = *plan.graph;
-  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
-    const NodeId id(i);
-    const Node& node = graph.nodes[id];
-    if (plan.costed.forced[i] != Cause::no_kernel || !node.op || node.host_function()) continue;
-    Diagnostic d{DiagnosticKind::fallback, *severity, "", node.location, 0, {}};
-    d.message = "`" + culprit_phrase(graph, id) + "` runs on the host only because " + cause_phrase(Cause::no_kernel, node);
-    const double frequency = plan.costed.frequency[node.region];
-    std::string cost = often_phrase(graph, node.region, frequency) + ", " +
-                       format_seconds(frequency * plan.costed.problem.nodes[i].host_seconds) + " on the host";
-    const std::optional<double> saved = trials.saved_by_freeing({&id, 1});
-    if (saved && *saved > 0) cost += "; an accelerator kernel would save about " + format_seconds(*saved);
-    d.notes.push_back({cost, {}, 0});
-    allow_as_marked(d, graph, {&id, 1});
-    diagnostics.add(std::move(d));
-  }
-}
-
-// --- limit ----------------------------------------------------------------------------------------------------------------------------
 
 class LimitChecker {
  public:
@@ -146,8 +84,6 @@ class LimitChecker {
   Diagnostics& diagnostics_;
 };
 
-// --- transfer-bound -------------------------------------------------------------------------------------------------------------------
-
 /// The predicate or count of a loop or branch; none if the trip count is known.
 ValueId decided_by(const Graph& graph, const Node& control) {
   return control.kind == NodeKind::while_loop ? graph.regions[control.regions[0]].predicate
@@ -168,7 +104,64 @@ std::string decision_phrase(const Graph& graph, NodeId control) {
   return text;
 }
 
-void diagnose_waiting(const Plan& plan, const Schedule& schedule, const DiagnosticOptions& options, Diagnostics& diagnostics) {
+}  // namespace
+
+void diagnose_copies(const Plan& plan, const DiagnosticOptions& options, Diagnosis& diagnosis) {
+  const std::optional<Severity> severity = options.severity_of(DiagnosticKind::implicit_copy);
+  if (!severity) return;
+  const Graph& graph = *plan.graph;
+  const Deliveries deliveries(graph, *plan.costed.uses, plan.placement, plan.transfers.items);
+  for (std::size_t i = 0; i < plan.transfers.items.size(); ++i) {
+    const Transfer& t = plan.transfers.items[i];
+    const bool to_host = t.to == kHost;
+    if (t.kind != TransferKind::send || t.is_explicit) continue;
+    if (options.implicit_copy_direction == (to_host ? "to-accelerator" : "to-host")) continue;
+    Diagnostic d{DiagnosticKind::implicit_copy, *severity, "", t.location, 0, {}};
+    d.message = value_phrase(graph, t.value) + " (" + type_phrase(graph.values[t.value].type) + ") is copied " + direction_phrase(t) + " " +
+                times_phrase(graph, t.region, t.frequency);
+    std::vector<NodeId> ends{graph.values[t.value].producer};
+    for (const ValueUse& use : deliveries.of(i)) ends.push_back(use.node);
+    if (!deliveries.of(i).empty() && deliveries.of(i)[0].node) {
+      d.notes.push_back({std::string("needed on the ") + (to_host ? "host" : "accelerator") + " here",
+                         graph.nodes[deliveries.of(i)[0].node].location, 0});
+    }
+    std::vector<Advice> its;
+    if (deliveries.of(i).size() == 1 && deliveries.of(i)[0].node) {
+      const Value& value = graph.values[t.value];
+      its.push_back({to_host ? Advice::Action::mark_to_host : Advice::Action::mark_to_accelerator,
+                     {{graph.nodes[deliveries.of(i)[0].node].location, value.name, graph.nodes[value.producer].location}},
+                     {},
+                     0,
+                     d.notes.size()});
+    }
+    d.notes.push_back({std::string("mark it with ") + (to_host ? "to_host()" : "to_accelerator()") + " if it is meant", {}, 0});
+    allow_as_marked(d, graph, ends);
+    add_advised(std::move(d), std::move(its), diagnosis);
+  }
+}
+
+void diagnose_fallbacks(const Plan& plan, const TriedEdits& tried, const DiagnosticOptions& options, Diagnosis& diagnosis) {
+  const std::optional<Severity> severity = options.severity_of(DiagnosticKind::fallback);
+  if (!severity) return;
+  const Graph& graph = *plan.graph;
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
+    const NodeId id(i);
+    const Node& node = graph.nodes[id];
+    if (!lacks_kernel(plan, id)) continue;
+    Diagnostic d{DiagnosticKind::fallback, *severity, "", node.location, 0, {}};
+    d.message = "`" + culprit_phrase(graph, id) + "` runs on the host only because " + cause_phrase(Cause::no_kernel, node);
+    const double frequency = plan.costed.frequency[node.region];
+    std::string cost = often_phrase(graph, node.region, frequency) + ", " +
+                       format_seconds(frequency * plan.costed.problem.nodes[i].host_seconds) + " on the host";
+    if (const auto saved = tried.kernels.find(id); saved != tried.kernels.end() && saved->second > 0)
+      cost += "; an accelerator kernel would save about " + format_seconds(saved->second);
+    d.notes.push_back({cost, {}, 0});
+    allow_as_marked(d, graph, {&id, 1});
+    diagnosis.diagnostics.add(std::move(d));
+  }
+}
+
+void diagnose_waiting(const Plan& plan, const Schedule& schedule, const DiagnosticOptions& options, Diagnosis& diagnosis) {
   const std::optional<Severity> severity = options.severity_of(DiagnosticKind::transfer_bound);
   if (!severity) return;
   const Graph& graph = *plan.graph;
@@ -192,58 +185,12 @@ void diagnose_waiting(const Plan& plan, const Schedule& schedule, const Diagnost
                        0});
     if (w->worst && limited_depth(plan, w->worst)) d.notes.push_back({limited_depths_phrase(plan), {}, 0});
     allow_as_marked(d, graph, {&node, 1});
-    diagnostics.add(std::move(d));
+    diagnosis.diagnostics.add(std::move(d));
   }
 }
 
-}  // namespace
-
-void allow_as_marked(Diagnostic& diagnostic, const Graph& graph, std::span<const NodeId> nodes) {
-  for (const NodeId node : nodes) {
-    if (!node) continue;
-    for (const Allowance& allowance : graph.nodes[node].allowed) {
-      if (allowance.kind != diagnostic.kind) continue;
-      diagnostic.severity = Severity::allowed;
-      diagnostic.notes.push_back(allowance_note(allowance.reason));
-      return;
-    }
-  }
-}
-
-void add_advised(Diagnostic diagnostic, std::vector<Advice> its, Diagnostics& diagnostics, std::vector<Advice>& advice) {
-  for (Advice& each : its) {
-    if (diagnostic.severity == Severity::allowed) break;
-    each.said = {diagnostic.kind, diagnostic.location, diagnostic.message};
-    advice.push_back(std::move(each));
-  }
-  diagnostics.add(std::move(diagnostic));
-}
-
-bool worth_warning(const Plan& plan, double seconds) {
-  constexpr double kSeconds = 1e-3;
-  return seconds >= kBoundShare * plan.predicted_seconds && seconds >= kSeconds;
-}
-
-bool said_at(const Diagnostics& diagnostics, DiagnosticKind kind, const SourceLocation& location) {
-  return std::any_of(diagnostics.begin(), diagnostics.end(), [&](const Diagnostic& each) {
-    return each.kind == kind && each.location.line == location.line && each.location.file_name() == location.file_name();
-  });
-}
-
-Diagnostics diagnose(const Plan& plan, const Schedule& schedule, Trials& trials, const DiagnosticOptions& options,
-                     std::vector<Advice>& advice) {
-  Diagnostics diagnostics;
-  diagnose_round_trips(plan, trials, options, diagnostics, advice);
-  diagnose_invariant_work(plan, trials, options, diagnostics, advice);
-  diagnose_memory(plan, options, diagnostics);
-  const std::set<NodeId> costly = diagnose_pins(plan, trials, options, diagnostics, advice);
-  diagnose_bottlenecks(plan, costly, options, diagnostics);
-  diagnose_copies(plan, options, diagnostics, advice);
-  diagnose_fallbacks(plan, trials, options, diagnostics);
-  diagnose_waiting(plan, schedule, options, diagnostics);
-  LimitChecker(plan, diagnostics).run();
-  diagnostics.sort();
-  return diagnostics;
+void diagnose_limits(const Plan& plan, Diagnosis& diagnosis) {
+  LimitChecker(plan, diagnosis.diagnostics).run();
 }
 
 }  // namespace cleave::planner

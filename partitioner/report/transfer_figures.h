@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "partitioner/compile.h"
 #include "partitioner/machine/value_uses.h"
+#include "partitioner/plan.h"
 
 namespace cleave::planner {
 

@@ -5,7 +5,6 @@
 #include "graph/base/number_text.h"
 #include "graph/base/units.h"
 #include "graph/base/utf8.h"
-#include "graph/pin_reason.h"
 #include "graph/written.h"
 
 namespace cleave::planner {
@@ -18,11 +17,6 @@ std::string value_phrase(const Graph& graph, ValueId value) {
 
 std::string type_phrase(const TensorType& type) {
   return to_string(type) + ", " + format_bytes(static_cast<double>(type.bytes()));
-}
-
-std::string culprit_name(const Graph& graph, NodeId node) {
-  if (const HostFunction* function = graph.nodes[node].host_function(); function && !function->name.empty()) return function->name;
-  return graph.nodes[node].op ? graph.nodes[node].op->name : graph.display_name(node);
 }
 
 std::string culprit_phrase(const Graph& graph, NodeId node) {
@@ -69,7 +63,7 @@ std::string often_phrase(const Graph& graph, RegionId region, double frequency) 
 }
 
 std::string cause_phrase(Cause cause, const Node& node) {
-  if (const Allowance* rule = pin_reason(node); rule && (cause == Cause::pinned || cause == Cause::no_kernel)) return rule->reason;
+  if (node.pin.by_rule() && (cause == Cause::pinned || cause == Cause::no_kernel)) return node.pin.reason;
   switch (cause) {
     case Cause::pinned: return "it is pinned there";
     case Cause::effect: return "it has an effect";

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "graph/graph.h"
+#include "graph/written.h"
 #include "partitioner/apply/round_trips.h"
 #include "partitioner/apply/transfers.h"
 #include "partitioner/machine/costs.h"
@@ -16,8 +17,6 @@ namespace cleave::planner {
 std::string value_phrase(const Graph& graph, ValueId value);
 /// "f32[2, 1], 8 B".
 std::string type_phrase(const TensorType& type);
-/// The name of a node in a report: a host function's name, an op's name, or else the user's name of the value.
-std::string culprit_name(const Graph& graph, NodeId node);
 /// The name of a node in a message: an operator as it was written, "raw / 255".
 std::string culprit_phrase(const Graph& graph, NodeId node);
 /// "1000", "2.5".

@@ -141,7 +141,7 @@ TEST(SameProgram, SeesEveryOtherDifference) {
   differs([&](Program& p) { std::swap(producer(p, p.sum).inputs[0], producer(p, p.sum).inputs[1]); });
   differs([&](Program& p) { producer(p, p.sum).op = find_op("subtract"); });
   differs([&](Program& p) { producer(p, p.sum).attributes.set("a", true); });
-  differs([&](Program& p) { producer(p, p.sum).pin = Side::host; });
+  differs([&](Program& p) { producer(p, p.sum).pin.side = Side::host; });
   differs([&](Program& p) { producer(p, p.sum).allowed.push_back({DiagnosticKind::round_trip, "why"}); });
   differs([](Program& p) { p.graph.nodes[p.w].inputs[1] = p.more; });
   differs([](Program& p) { p.graph.nodes[p.loop].expected = 4; });

@@ -57,6 +57,15 @@ TEST_F(CliCheckTest, ALockHoldsThePlanAndOutlivesInsertedLines) {
   EXPECT_EQ(lock(), before) << "the lock of one plan is one text";
 }
 
+TEST_F(CliCheckTest, BothSolversCertifyThePlan) {
+  for (const char* placement : {"optimal", "fastest", "accelerator", "host"}) {
+    const CommandResult certified = check(std::string("-w --certify --placement ") + placement);
+    EXPECT_EQ(certified.code, 0) << placement << certified.err;
+    EXPECT_THAT(certified.out, HasSubstr("both solvers find a least cost of")) << placement;
+  }
+  EXPECT_THAT(check("-w").out, Not(HasSubstr("both solvers")));
+}
+
 TEST_F(CliCheckTest, WhatMovedIsSaidAtItsLine) {
   ASSERT_EQ(check("--lock plan.lock --update-lock --placement accelerator").code, 0);
   const CommandResult moved = check("--lock plan.lock --placement host");

@@ -513,6 +513,13 @@ TEST_F(CliTest, PassesAreShownTimedAndLeftOutByName) {
   EXPECT_EQ(count(all.out, "multiply"), 1U) << all.out;
   EXPECT_EQ(count(run("print " + file + " --disable-pass merge-equal").out, "multiply"), 2U);
   EXPECT_GT(count(run("print " + file + " --disable-pass fold-constants").out, "sum("), 0U);
+  const CommandResult steps = run("explain " + file + " --print-after costs --print-after minimum-cut --print-after channel-depths");
+  EXPECT_EQ(steps.code, 0);
+  EXPECT_THAT(steps.err, HasSubstr("# after `costs`\n{"));
+  EXPECT_THAT(steps.err, HasSubstr("# after `minimum-cut`\ncleave-graph"));
+  EXPECT_THAT(steps.err, HasSubstr("# after `channel-depths`\n"));
+  EXPECT_THAT(run("explain " + file + " --time-passes --disable-pass predict-baselines").err, Not(HasSubstr("predict-baselines")));
+  EXPECT_THAT(run("explain " + file + " --disable-pass costs").err, HasSubstr("there is no pass `costs`"));
   const CommandResult timed = run("explain " + file + " --time-passes --device none");
   EXPECT_EQ(timed.code, 0);
   for (const char* step : {"fold-constants", "merge-equal", "drop-dead", "costs", "minimum-cut", "diagnostics"})

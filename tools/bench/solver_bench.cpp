@@ -2,7 +2,7 @@
 #include <benchmark/benchmark.h>
 
 #include "graph/base/check.h"
-#include "partitioner/solver/advise.h"
+#include "partitioner/advice/advise.h"
 #include "partitioner/solver/placement.h"
 #include "tools/bench/graph_families.h"
 
@@ -31,7 +31,7 @@ void advice(benchmark::State& state) {
     if (node.pin == PlacementProblem::Pin::host && node.host_seconds > 0) host_only.push_back(static_cast<std::int32_t>(i));
   }
   for (auto _ : state) {
-    auto answer = advise(problem, host_only);
+    auto answer = kernel_savings(problem, host_only);
     CLEAVE_CHECK(answer.ok());
     benchmark::DoNotOptimize(answer);
   }

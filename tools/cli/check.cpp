@@ -3,6 +3,8 @@
 #include "graph/base/diagnostic_json.h"
 #include "graph/base/file.h"
 #include "graph/base/output_file.h"
+#include "graph/base/units.h"
+#include "partitioner/advice/certificate.h"
 #include "partitioner/report/account_text.h"
 #include "partitioner/report/explain.h"
 #include "partitioner/report/questions/lock.h"
@@ -24,6 +26,20 @@ Status compare_with_lock(const Options& options, const Console& console, Plan& p
   if (!differences) return differences.error();
   plan.diagnostics.append(*differences);
   if (differences->empty()) console.note(options.model + ": the plan is that of " + options.lock);
+  return {};
+}
+
+/// Solves the plan's problem with both solvers; if their costs differ, that is an error of the plan.
+Status certify_plan(const Console& console, const std::string& model, Plan& plan) {
+  const Result<planner::Certificate> certificate = planner::certify(plan);
+  if (!certificate) return certificate.error();
+  const std::string own = format_seconds(certificate->own_seconds), boost = format_seconds(certificate->boost_seconds);
+  if (certificate->agree())
+    console.note(model + ": both solvers find a least cost of " + own + " a run");
+  else
+    plan.diagnostics.error(DiagnosticKind::placement, {},
+                           "the solvers disagree: cleave's own finds a cost of " + own + " a run, and Boost.Graph's " + boost +
+                               "; this is a bug of cleave, please report it");
   return {};
 }
 
@@ -63,6 +79,10 @@ int check_command(const Options& options) {
   if (!plan) return code;
   if (!options.lock.empty() && plan->complete()) {
     if (Status compared = compare_with_lock(options, console, *plan); !compared) return console.fail(compared.error());
+    if (!plan->ok()) code = exit_code(plan->diagnostics);
+  }
+  if (options.certify && plan->complete()) {
+    if (Status certified = certify_plan(console, options.model, *plan); !certified) return console.fail(certified.error());
     if (!plan->ok()) code = exit_code(plan->diagnostics);
   }
   const StatementOf statement_of = console.statements_of(*plan);

@@ -2,7 +2,7 @@
 #include "partitioner/report/explain.h"
 
 #include "graph/base/file.h"
-#include "partitioner/report/questions/kernel_advice.h"
+#include "partitioner/report/questions/kernel_advice_text.h"
 #include "partitioner/report/questions/node_report.h"
 #include "partitioner/report/questions/plan_diff.h"
 #include "partitioner/report/questions/sensitivity_report.h"
@@ -32,7 +32,7 @@ std::optional<Result<std::string>> answer_question(const Options& options, const
     if (!wiring) return wiring.error();
     return told(Result(advise_kernels(plan, wiring->plan.costs)), static_cast<std::size_t>(*options.advise));
   }
-  if (options.sensitivity) return told(sensitivity_report(plan));
+  if (options.sensitivity) return told(find_machine_ranges(plan));
   if (options.diff.empty()) return std::nullopt;
   const Result<std::string> text = read_file(options.diff);
   if (!text) return text.error();

@@ -8,6 +8,7 @@
 #include "graph/base/spelling.h"
 #include "graph/base/version.h"
 #include "graph/passes/pass_table.h"
+#include "partitioner/compile.h"
 #include "tools/cli/commit.h"
 #include "tools/cli/manual.h"
 #include "tools/cli/words.h"
@@ -152,9 +153,13 @@ class Definitions {
              [&target](const std::string& name, const std::string& value) { target.emplace_back(name, value); });
   }
 
-  void add_passes(CLI::App& sub, const char* flag, std::vector<std::string>& names, const std::string& description) {
+  /// A flag with the names of all passes, and of those steps of planning that have the property.
+  void add_passes(CLI::App& sub, const char* flag, std::vector<std::string>& names, const std::string& description,
+                  bool planner::PlanStep::*property) {
     std::vector<std::string> known;
     for (const Pass& pass : pass_table()) known.emplace_back(pass.name);
+    for (const planner::PlanStep& step : planner::plan_steps())
+      if (step.*property) known.emplace_back(step.name);
     sub.add_option(flag, names, description + ": " + listed(known))
         ->type_name("PASS")
         ->expected(1)
@@ -290,8 +295,9 @@ void Definitions::add_plan_flags(CLI::App& sub) {
 /// Flags for developers of cleave.
 void Definitions::add_debugging_flags(CLI::App& sub) {
   begin_group(sub, "Debugging");
-  add_passes(sub, "--disable-pass", options_.disabled_passes, "leave a pass over the graph out");
-  add_passes(sub, "--print-after", options_.print_after, "the graph after that pass, on standard error");
+  add_passes(sub, "--disable-pass", options_.disabled_passes, "leave a pass over the graph or a step of planning out",
+             &planner::PlanStep::optional);
+  add_passes(sub, "--print-after", options_.print_after, "what that pass or step made, on standard error", &planner::PlanStep::printable);
   sub.add_flag("--time-passes", options_.time_passes, "how long passes and planning took, on standard error");
 }
 
@@ -362,6 +368,7 @@ void Definitions::add_check_flags(CLI::App& sub) {
   begin_group(sub, "Comparison");
   add_file(sub, "--lock", options_.lock, "fail if the plan is not the one locked in this file");
   sub.add_flag("--update-lock", options_.update_lock, "write that file")->needs("--lock");
+  sub.add_flag("--certify", options_.certify, "solve the placement a second time by Boost.Graph, and fail if the costs differ");
   add_file(sub, "--baseline", options_.baseline, "fail on what this document of `check --json` does not have");
 }
 

@@ -75,6 +75,7 @@ struct Options {
   // check
   std::string lock, baseline;
   bool update_lock = false;
+  bool certify = false;
 
   // apply
   std::string edit;  ///< the ID, or a prefix of it

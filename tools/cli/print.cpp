@@ -40,7 +40,7 @@ int print_command(const Options& options) {
   const auto plan = load_and_plan(options, console, code);
   if (!plan) return code;
   if (plan->program.graph == nullptr) return console.fail(plan->diagnostics);
-  return say(options.stage == "placed" ? placed_text(*plan) : print(plan->program), plan->diagnostics);
+  return say(options.stage == "placed" ? planner::placed_text(*plan->graph, plan->placement) : print(plan->program), plan->diagnostics);
 }
 
 }  // namespace cleave::cli

@@ -345,11 +345,12 @@ Result<Wiring> wire(const Options& options) {
   compile.diagnostics = options.diagnostics;
   compile.passes.disabled.insert(options.disabled_passes.begin(), options.disabled_passes.end());
   for (const std::string& pass : options.print_after)
-    if (Status known = check_pass_name(pass); !known) return known.error();
-  compile.passes.after = [&options](std::string_view pass, const Graph& graph) {
+    if (Status known = planner::check_printed(pass); !known) return known.error();
+  const auto printed = [&options](std::string_view pass, const auto& text) {
     if (std::find(options.print_after.begin(), options.print_after.end(), pass) == options.print_after.end()) return;
-    write(stderr, "# after `" + std::string(pass) + "`\n" + print(graph));
+    write(stderr, "# after `" + std::string(pass) + "`\n" + text());
   };
+  compile.passes.after = [printed](std::string_view pass, const Graph& graph) { printed(pass, [&graph] { return print(graph); }); };
   if (Status read = read_executor_flags(options, compile.executor); !read) return read.error();
   if (!options.use_profile.empty()) {
     Result<Profile> profile = Profile::load(options.use_profile);
@@ -358,6 +359,7 @@ Result<Wiring> wire(const Options& options) {
   }
   Result<Wiring> wiring = runtime::wire(compile);
   if (!wiring) return wiring;
+  wiring->plan.after_step = printed;
   if (Status meant = check_simulated_only(options, wiring->executor); !meant) return meant.error();
   return wiring;
 }

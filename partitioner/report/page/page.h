@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "partitioner/compile.h"
+#include "partitioner/plan.h"
 
 namespace cleave::planner {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "graph/base/diagnostic.h"
-#include "partitioner/compile.h"
+#include "partitioner/plan.h"
 
 namespace cleave::planner {
 

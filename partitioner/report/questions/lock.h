@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "partitioner/compile.h"
+#include "partitioner/plan.h"
 
 namespace cleave::planner {
 

@@ -10,12 +10,11 @@
 #include "graph/base/units.h"
 #include "graph/base/utf8.h"
 #include "graph/base/version.h"
-#include "graph/pin_reason.h"
 #include "graph/states.h"
+#include "partitioner/advice/advise.h"
 #include "partitioner/report/placed_things.h"
 #include "partitioner/report/transfer_figures.h"
 #include "partitioner/report/wording.h"
-#include "partitioner/solver/advise.h"
 
 namespace cleave::planner {
 namespace {
@@ -231,9 +230,9 @@ class Asking {
     if (!more) return known.why.on_host && known.why.on_accelerator ? "it has a copy on both sides" : "pins leave it no other side";
     const std::string other = known.why.on_host ? "the accelerator" : "the host", here = known.why.on_host ? "the host" : "the accelerator";
     if (forced == Cause::no_kernel || forced == Cause::pinned) {
-      const std::string what = forced == Cause::no_kernel             ? "with an accelerator kernel as fast as that"
-                               : pin_reason(graph_.nodes[known.node]) ? "without this rule"
-                                                                      : "without its pin";
+      const std::string what = forced == Cause::no_kernel               ? "with an accelerator kernel as fast as that"
+                               : graph_.nodes[known.node].pin.by_rule() ? "without this rule"
+                                                                        : "without its pin";
       return *more < 0 ? what + " it would move, and work and transfers take " + format_seconds(-*more) + " less in sum"
                        : what + " it would stay: the best plan with it there takes " + format_seconds(*more) + " more";
     }

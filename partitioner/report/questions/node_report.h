@@ -1,11 +1,11 @@
 // `explain --node`: why a node is where it is, its cost on each side, what would have to change for it to move, its readers and its
-// transfers. The solver answers (solver/advise.h); this puts the answers into words.
+// transfers. The answers are found in advice/advise.h; this puts the answers into words.
 #pragma once
 
 #include <string>
 #include <vector>
 
-#include "partitioner/compile.h"
+#include "partitioner/plan.h"
 
 namespace cleave::planner {
 

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "partitioner/compile.h"
+#include "partitioner/plan.h"
 
 namespace cleave::planner {
 

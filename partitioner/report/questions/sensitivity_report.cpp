@@ -1,5 +1,6 @@
 #include "partitioner/report/questions/sensitivity_report.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "graph/base/json_writer.h"
@@ -10,7 +11,6 @@
 namespace cleave::planner {
 namespace {
 
-constexpr double kBehind = 1e-6;  ///< fraction of the multiple by which the plan is examined beyond an edge
 constexpr std::size_t kMostNamedNodes = 6;
 
 std::string_view name_of(Varied varied) {
@@ -31,19 +31,6 @@ std::string_view phrase_of(Varied varied) {
   return "";
 }
 
-Result<SensitivityReport::Edge> edge_at(const Plan& plan, const LinkLatency& latency, Varied varied, double multiple, bool upper) {
-  SensitivityReport::Edge edge{multiple, upper, {}, {}};
-  const double behind = multiple * (upper ? 1 + kBehind : 1 - kBehind);
-  const Result<Placement> other = solve(with_multiple(plan.costed.problem, latency, varied, behind));
-  if (!other) return other.error();
-  for (std::size_t i = 0; i < plan.graph->nodes.size(); ++i) {
-    if (plan.graph->nodes[NodeId(i)].kind != NodeKind::operation) continue;
-    const bool was = plan.placement.has_copy(i, kAccelerator), is = other->has_copy(i, kAccelerator);
-    if (was != is) (is ? edge.to_accelerator : edge.to_host).push_back(NodeId(i));
-  }
-  return edge;
-}
-
 std::string names(const std::vector<NodeId>& nodes, const PlacedThings& things) {
   std::string text;
   for (std::size_t i = 0; i < std::min(nodes.size(), kMostNamedNodes); ++i) text += (i == 0 ? "`" : ", `") + things.paths[nodes[i]] + "`";
@@ -58,39 +45,10 @@ std::string multiple_text(double multiple) {
 
 }  // namespace
 
-Result<SensitivityReport> sensitivity_report(const Plan& plan) {
-  const auto none = [](const std::string& why) {
-    return Error{"no range of the machine can be told for this plan: " + why, {}, ErrorKind::user};
-  };
-  if (plan.machine.accelerators.empty()) return none("the machine has no accelerator");
-  if (plan.costed.problem.accelerator_memory_bytes > 0)
-    return none("what fits into the accelerator's memory decides, and not the costs alone");
-  const auto latency_of = [&](DeviceId from, DeviceId to) { return plan.machine.link(from, to).seconds(0); };
-  const LinkLatency latency{latency_of(kHost, kAccelerator), latency_of(kAccelerator, kHost)};
-  const Result<Sensitivity> found = sensitivity(plan.costed.problem, plan.placement, latency);
-  if (!found && plan.policy == Policy::fastest)
-    return none("it has not the least sum of work and transfers; `--placement optimal` has, and there is one");
-  if (!found) return none(found.error().message);
-  SensitivityReport report;
-  for (const auto& [varied, multiples] :
-       {std::pair(Varied::bandwidth, found->bandwidth), {Varied::latency, found->latency}, {Varied::speed, found->speed}}) {
-    SensitivityReport::Range range{varied, multiples, {}};
-    for (const bool upper : {false, true}) {
-      const double multiple = upper ? multiples.high : multiples.low;
-      if (!(multiple > 0) || std::isinf(multiple)) continue;
-      Result<SensitivityReport::Edge> edge = edge_at(plan, latency, varied, multiple, upper);
-      if (!edge) return edge.error();
-      range.edges.push_back(*std::move(edge));
-    }
-    report.ranges.push_back(std::move(range));
-  }
-  return report;
-}
-
-std::string to_text(const SensitivityReport& report, const Plan& plan) {
+std::string to_text(const MachineRanges& report, const Plan& plan) {
   const PlacedThings things = placed_things(plan);
   std::string text = "the plan stays the same, each by itself, with\n";
-  for (const SensitivityReport::Range& range : report.ranges) {
+  for (const MachineRanges::Range& range : report.ranges) {
     const bool below = range.multiples.low > 0, above = !std::isinf(range.multiples.high);
     text += "  " + std::string(phrase_of(range.varied)) + " ";
     text += below && above ? "from " + multiple_text(range.multiples.low) + " to " + multiple_text(range.multiples.high)
@@ -98,7 +56,7 @@ std::string to_text(const SensitivityReport& report, const Plan& plan) {
             : above        ? "up to " + multiple_text(range.multiples.high)
                            : "whatever it is";
     text += below || above ? " of that of " + machine_phrase(plan.machine) + "\n" : "\n";
-    for (const SensitivityReport::Edge& edge : range.edges) {
+    for (const MachineRanges::Edge& edge : range.edges) {
       const std::string where = std::string("    ") + (edge.upper ? "above " : "below ") + multiple_text(edge.multiple) + ": ";
       if (!edge.to_host.empty())
         text += where + names(edge.to_host, things) + (edge.to_host.size() == 1 ? " leaves" : " leave") + " the accelerator\n";
@@ -110,7 +68,7 @@ std::string to_text(const SensitivityReport& report, const Plan& plan) {
   return text;
 }
 
-std::string to_json(const SensitivityReport& report, const Plan& plan) {
+std::string to_json(const MachineRanges& report, const Plan& plan) {
   const PlacedThings things = placed_things(plan);
   std::string text;
   JsonWriter json(text, 2);
@@ -128,13 +86,13 @@ std::string to_json(const SensitivityReport& report, const Plan& plan) {
     json.field("cleave", kVersion);
     json.field("model", plan.graph->name);
     json.list("sensitivity", [&] {
-      for (const SensitivityReport::Range& range : report.ranges) {
+      for (const MachineRanges::Range& range : report.ranges) {
         json.object([&] {
           json.field("of", name_of(range.varied));
           json.field("low", range.multiples.low);
           json.field("high", range.multiples.high);  // null: no upper end
           json.list("edges", [&] {
-            for (const SensitivityReport::Edge& edge : range.edges) {
+            for (const MachineRanges::Edge& edge : range.edges) {
               json.object([&] {
                 json.field("multiple", edge.multiple);
                 nodes("to_host", edge.to_host);

@@ -115,18 +115,18 @@ TEST(Verify, InputsAndOutputsAreToldApart) {
 }
 
 TEST(Verify, PinsDoNotContradict) {
-  breaks([](Sample& s) { s.at(s.loop).pin = Side::host; }, "is no operation but has a pin");
+  breaks([](Sample& s) { s.at(s.loop).pin.side = Side::host; }, "is no operation but has a pin");
   breaks(
       [](Sample& s) {
         const ValueId moved = s.call("to_host", Graph::kRoot, {s.x}, kVector);
-        s.at(s.producer(moved)).pin = Side::accelerator;
+        s.at(s.producer(moved)).pin.side = Side::accelerator;
       },
       "is pinned to the side that it moves its operand away from");
 }
 
 TEST(Verify, SaysWhereInTheProgram) {
   Sample sample;
-  sample.at(sample.loop).pin = Side::host;
+  sample.at(sample.loop).pin.side = Side::host;
   sample.graph.outputs.push_back({"out", sample.x, {}});
   const std::vector<Finding> findings = find_broken_rules(sample.graph);
   ASSERT_EQ(findings.size(), 2u);

@@ -52,6 +52,18 @@ Graph small_program() {
   return t.finish();
 }
 
+TEST(Text, KeepsTheReasonOfARulesPin) {
+  for (const Pin& pin : {Pin{Side::host, "it computes \"shapes\""}, Pin{Side::host, "there is no kernel", true}, Pin{Side::accelerator}}) {
+    Graph graph = small_program();
+    const auto add = std::find_if(graph.nodes.begin(), graph.nodes.end(), [](const Node& node) { return node.pin.any(); });
+    ASSERT_NE(add, graph.nodes.end());
+    add->pin = pin;
+    const Result<Graph> again = parse_graph(print(graph), "a.graph");
+    ASSERT_TRUE(again.ok()) << again.error().message;
+    EXPECT_TRUE(same_program(graph, *again)) << print(*again);
+  }
+}
+
 TEST(Text, IsReadable) {
   EXPECT_EQ(print(small_program()), lines({"cleave-graph 1", "name \"small\"", "file 0 \"train.cpp\"", "scope 0 \"layer \\\"3\\\"\" @0:9:3",
                                            "limits round_trips 0 @0:6:3", "%x.0 = input {file=\"data/x.npy\"} : f32[2] @0:1:3",

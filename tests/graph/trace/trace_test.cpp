@@ -472,10 +472,10 @@ TEST(TraceScope, PlaceAndAllowHoldToTheEndOfTheBlock) {
     return log(b);
   });
   ASSERT_TRUE(graph.ok());
-  EXPECT_EQ(find(graph, "exp")->pin, Side::host);
+  EXPECT_EQ(find(graph, "exp")->pin.side, Side::host);
   EXPECT_EQ(find(graph, "exp")->allowed, (std::vector<Allowance>{{DiagnosticKind::round_trip, "the simulator is on the host"}}));
-  EXPECT_EQ(find(graph, "to_accelerator")->pin, Side::none);
-  EXPECT_EQ(find(graph, "log")->pin, Side::none);
+  EXPECT_EQ(find(graph, "to_accelerator")->pin.side, Side::none);
+  EXPECT_EQ(find(graph, "log")->pin.side, Side::none);
   EXPECT_TRUE(find(graph, "log")->allowed.empty());
 }
 

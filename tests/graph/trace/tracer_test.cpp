@@ -497,9 +497,9 @@ TEST_F(TracerTest, ScopesHoldForWhatIsMadeInside) {
   t.pop_scope();
   const Graph& graph = t.graph();
   const Node& add = graph.producer(y.value);
-  EXPECT_EQ(add.pin, Side::host);
-  EXPECT_EQ(graph.producer(add.inputs[1]).pin, Side::none);  // a literal is wherever it is needed
-  EXPECT_EQ(graph.producer(moved.value).pin, Side::none);
+  EXPECT_EQ(add.pin.side, Side::host);
+  EXPECT_EQ(graph.producer(add.inputs[1]).pin.side, Side::none);  // a literal is wherever it is needed
+  EXPECT_EQ(graph.producer(moved.value).pin.side, Side::none);
   EXPECT_EQ(add.allowed, (std::vector<Allowance>{{DiagnosticKind::round_trip, "meant"}}));
   ASSERT_NE(add.location.via, nullptr);
   EXPECT_EQ(add.location.via->label, "inner");

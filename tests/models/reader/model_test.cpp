@@ -365,7 +365,7 @@ TEST(Model, PlaceAndAllowHoldForTheExpression) {
       "  - call: print(\"y\", exp(y))\n    place: accelerator\n"
       "  - z: exp(y)\noutputs: [z]\n");
   std::vector<Side> pins;
-  for (std::size_t i = 1; i < graph.nodes.size(); ++i) pins.push_back(graph.nodes[NodeId(i)].pin);
+  for (std::size_t i = 1; i < graph.nodes.size(); ++i) pins.push_back(graph.nodes[NodeId(i)].pin.side);
   EXPECT_EQ(pins, (std::vector<Side>{Side::host, Side::none, Side::host, Side::accelerator, Side::accelerator, Side::none}));
   EXPECT_EQ(graph.nodes[NodeId(1)].allowed, (std::vector<Allowance>{{DiagnosticKind::round_trip, "it is small"}}));
   EXPECT_TRUE(graph.nodes[NodeId(6)].allowed.empty());

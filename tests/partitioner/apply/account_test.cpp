@@ -54,7 +54,7 @@ Plan accounted(const std::string& program, const std::string& outputs = "[w]", i
   PlanOptions options;
   options.costs.machine = round_machine(10, 2);
   options.costs.policy = Policy::accelerator;
-  options.workers = workers;
+  options.costs.workers = workers;
   options.tries_workers = tries_workers;
   Plan result = plan(parse_model(text, "m.yaml"), options);
   EXPECT_TRUE(result.complete()) << text;
@@ -174,9 +174,9 @@ TEST(Account, SharesOfRandomProgramsAddUpToTheRun) {
     PlanOptions options;
     options.costs.machine = *Machine::shipped(seed % 2 == 0 ? "simulated" : "h200");
     options.costs.policy = seed % 3 == 0 ? Policy::optimal : Policy::accelerator;
-    options.workers = static_cast<int>(1 + seed % 4);
+    options.costs.workers = static_cast<int>(1 + seed % 4);
     const Plan plan = planner::plan(seed % 4 < 2 ? random_graph(seed) : with_calls_beside(random_graph(seed), seed), options);
-    if (seed % 4 >= 2 && calls_run_beside(*plan.graph, options.workers)) ++beside;
+    if (seed % 4 >= 2 && calls_run_beside(*plan.graph, options.costs.workers)) ++beside;
     ASSERT_TRUE(plan.complete());
     const Account& account = plan.account;
     const AccountShares& s = account.shares;

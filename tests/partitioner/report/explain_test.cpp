@@ -178,7 +178,7 @@ TEST(ExplainJson, KernelsAreThoseThatRun) {
   PlanOptions options = elementwise_options();
   options.costs.policy = Policy::host;
   for (const int workers : {1, 2}) {
-    options.workers = workers;
+    options.costs.workers = workers;
     const Plan made = plan(graph, options);
     ASSERT_TRUE(made.complete());
     const json fused = json::parse(explain_json(made)).at("fused");

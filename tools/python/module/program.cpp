@@ -164,7 +164,7 @@ void bind_program(nb::module_& module) {
       .def("dot", [](const Plan& plan, bool full) { return planner::dot(plan, {.full = full}); })
       .def("sarif", &sarif)
       .def("summary", [](const Plan& plan) { return planner::summary_line(plan); })
-      .def("text", [](const Plan& plan) { return planner::placed_text(plan); })
+      .def("text", [](const Plan& plan) { return planner::placed_text(*plan.graph, plan.placement); })
       .def_prop_ro("diagnostics", [](const Plan& plan) { return to_list(plan.diagnostics); })
       .def_ro("predicted_seconds", &Plan::predicted_seconds)
       .def_ro("all_host_seconds", &Plan::all_host_predicted_seconds)

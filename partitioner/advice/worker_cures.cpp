@@ -1,4 +1,4 @@
-#include "partitioner/worker_cures.h"
+#include "partitioner/advice/worker_cures.h"
 
 #include <algorithm>
 #include <vector>
@@ -9,7 +9,7 @@
 namespace cleave::planner {
 namespace {
 
-constexpr std::size_t kMostNodes = 20'000;  ///< largest program to plan again for each number of workers
+constexpr std::size_t kMostNodesForWorkers = 20'000;  ///< largest program to plan again for each number of workers
 
 /// Counts of the calls that workers may make.
 struct WorkerCalls {
@@ -33,26 +33,28 @@ WorkerCalls calls_by_workers(const Graph& graph) {
 
 }  // namespace
 
-void try_workers(const Graph& graph, const PlanOptions& options, Plan& plan) {
-  const WorkerCalls calls = calls_by_workers(*plan.graph);
-  if (calls.all < 2 || plan.graph->nodes.size() > kMostNodes) return;
-  PlanOptions with = options;
-  with.passes.after = nullptr;
-  with.accounts = false;
+std::vector<Cure> worker_cures(const Plan& plan, int workers, const SecondsWithWorkers& seconds_with) {
   std::vector<Cure> helpful;
+  const WorkerCalls calls = calls_by_workers(*plan.graph);
+  if (calls.all < 2 || plan.graph->nodes.size() > kMostNodesForWorkers) return helpful;
   double best = plan.predicted_seconds;
-  for (const int workers : {2, calls.together}) {
-    if (workers <= std::max(options.workers, with.workers)) continue;
-    with.workers = workers;
-    const Plan other = planner::plan(graph, with);
-    if (!other.complete() || other.predicted_seconds >= kCureHelps * best) continue;
-    best = other.predicted_seconds;
-    helpful.push_back({Cure::Kind::workers, static_cast<double>(workers), best});
+  int tried = workers;
+  for (const int more : {2, calls.together}) {
+    if (more <= tried) continue;
+    tried = more;
+    const std::optional<double> seconds = seconds_with(more);
+    if (!seconds || *seconds >= kCureHelps * best) continue;
+    best = *seconds;
+    helpful.push_back({Cure::Kind::workers, static_cast<double>(more), best});
   }
-  if (helpful.empty()) return;
-  std::vector<Cure>& cures = plan.account.cures;
+  return helpful;
+}
+
+std::vector<Cure> with_worker_cures(std::vector<Cure> cures, const std::vector<Cure>& by_workers) {
+  if (by_workers.empty()) return cures;
   std::erase_if(cures, [](const Cure& cure) { return cure.kind == Cure::Kind::threads; });
-  cures.insert(cures.begin(), helpful.begin(), helpful.end());
+  cures.insert(cures.begin(), by_workers.begin(), by_workers.end());
+  return cures;
 }
 
 }  // namespace cleave::planner

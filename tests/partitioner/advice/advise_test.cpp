@@ -1,5 +1,5 @@
 // why and advise against solving the changed problem from scratch.
-#include "partitioner/solver/advise.h"
+#include "partitioner/advice/advise.h"
 
 #include <gtest/gtest.h>
 
@@ -25,12 +25,12 @@ TEST(Advise, EqualsSolvingWithEachNodeSetFree) {
     for (std::size_t i = 0; i < problem.nodes.size(); ++i) {
       if (problem.nodes[i].pin == Problem::Pin::host) candidates.push_back(static_cast<std::int32_t>(i));
     }
-    const auto advice = advise(problem, candidates);
+    const auto advice = kernel_savings(problem, candidates);
     ASSERT_TRUE(advice.ok()) << advice.error().message;
     ASSERT_EQ(advice->size(), candidates.size());
     const double now = solve(problem)->objective_seconds;
     for (std::size_t i = 0; i < advice->size(); ++i) {
-      const Advice& item = (*advice)[i];
+      const KernelSaving& item = (*advice)[i];
       Problem free = problem;
       free.nodes[item.node].pin = Problem::Pin::none;
       free.nodes[item.node].replicable = false;
@@ -48,9 +48,9 @@ TEST(Advise, RefusesWhatIsNotPinnedToTheHost) {
   Problem problem;
   problem.regions.emplace_back();
   problem.nodes.resize(1);
-  EXPECT_FALSE(advise(problem, {0}).ok());
-  EXPECT_FALSE(advise(problem, {7}).ok());
-  EXPECT_TRUE(advise(problem, {})->empty());
+  EXPECT_FALSE(kernel_savings(problem, {0}).ok());
+  EXPECT_FALSE(kernel_savings(problem, {7}).ok());
+  EXPECT_TRUE(kernel_savings(problem, {})->empty());
 }
 
 TEST(Why, GivesBothChoicesExactly) {

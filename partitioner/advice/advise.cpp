@@ -1,6 +1,6 @@
-// why() re-solves. advise() ties each candidate to the source with an infinite capacity and solves once. For each candidate it then asks
-// relieve() how far the cut falls if that capacity is reduced to the cost of an accelerator execution.
-#include "partitioner/solver/advise.h"
+// why() re-solves. kernel_savings() ties each candidate to the source with an infinite capacity and solves once. For each candidate it then
+// asks relieve() how far the cut falls if that capacity is reduced to the cost of an accelerator execution.
+#include "partitioner/advice/advise.h"
 
 #include <algorithm>
 
@@ -10,8 +10,6 @@
 
 namespace cleave::planner {
 namespace {
-
-using Pin = PlacementProblem::Pin;
 
 double transfer_seconds(const PlacementProblem& problem, const Placement& placement) {
   double sum = 0;
@@ -34,7 +32,7 @@ Choice choice(const PlacementProblem& problem, const Placement& placement, std::
   result.seconds_if_alone = alone.objective_seconds;
   result.transfer_seconds_if_alone = transfer_seconds(problem, alone);
   PlacementProblem pinned = problem;
-  pinned.nodes[node].pin = accelerator ? Pin::accelerator : Pin::host;
+  pinned.nodes[node].pin = accelerator ? PlacementProblem::Pin::accelerator : PlacementProblem::Pin::host;
   if (!accelerator) pinned.nodes[node].keep_accelerator_copy = false;
   const Result<Placement> best = solve(pinned);
   if (best) result.optimum_seconds = best->objective_seconds;
@@ -49,12 +47,12 @@ Result<Contraction> open_candidates(const PlacementProblem& problem, const UsesB
   if (!held) return held;
   Contraction open = *held;
   for (std::size_t c = 0; c < candidate.size(); ++c) {
-    if (candidate[c]) open.classes[c] = {Pin::none, false, false};
+    if (candidate[c]) open.classes[c] = {PlacementProblem::Pin::none, false, false};
   }
   reduce(problem, uses, scale, {.to_host = true, .to_accelerator = false}, open);
   reduce(problem, uses, scale, {.to_host = false, .to_accelerator = true}, *held);
   for (std::size_t c = 0; c < candidate.size(); ++c) {
-    if (!candidate[c] && held->classes[c].pin == Pin::accelerator) open.classes[c] = held->classes[c];
+    if (!candidate[c] && held->classes[c].pin == PlacementProblem::Pin::accelerator) open.classes[c] = held->classes[c];
   }
   return open;
 }
@@ -72,7 +70,7 @@ Result<Why> why(const PlacementProblem& problem, const Placement& placement, std
   return result;
 }
 
-Result<std::vector<Advice>> advise(const PlacementProblem& problem, const std::vector<std::int32_t>& host_only) {
+Result<std::vector<KernelSaving>> kernel_savings(const PlacementProblem& problem, const std::vector<std::int32_t>& host_only) {
   if (Status status = verify(problem); !status) return status.error();
   Result<Contraction> contraction = contract(problem);
   if (!contraction) return contraction.error();
@@ -81,7 +79,7 @@ Result<std::vector<Advice>> advise(const PlacementProblem& problem, const std::v
   std::vector<std::uint8_t> candidate(contraction->classes.size(), 0);
   for (const std::int32_t node : host_only) {
     if (node < 0 || static_cast<std::size_t>(node) >= problem.nodes.size()) return Error{"there is no node " + std::to_string(node)};
-    if (problem.nodes[node].pin != Pin::host) return Error{"node " + std::to_string(node) + " is not pinned to the host"};
+    if (problem.nodes[node].pin != PlacementProblem::Pin::host) return Error{"node " + std::to_string(node) + " is not pinned to the host"};
     candidate[contraction->class_of[node]] = members[contraction->class_of[node]] == 1;  // the other members of a group keep it on the host
   }
   const UsesByValue uses(problem);
@@ -89,7 +87,7 @@ Result<std::vector<Advice>> advise(const PlacementProblem& problem, const std::v
   contraction = open_candidates(problem, uses, scale, candidate);
   PlacementNetwork network = make_network(problem, *contraction, uses, scale);
 
-  std::vector<Advice> advice;
+  std::vector<KernelSaving> advice;
   std::vector<Relief> reliefs;
   std::vector<std::size_t> relieved;
   for (const std::int32_t node : host_only) {
@@ -103,12 +101,12 @@ Result<std::vector<Advice>> advise(const PlacementProblem& problem, const std::v
   for (const Relief& relief : reliefs) network.cut.source_capacity[relief.vertex] = kHold;
   const Relieved answer = relieve(network.cut, reliefs);
   const double optimum = scale.seconds(answer.value + network.constant);
-  for (Advice& item : advice) item.optimum_seconds = optimum;
+  for (KernelSaving& item : advice) item.optimum_seconds = optimum;
   for (std::size_t i = 0; i < reliefs.size(); ++i) {
     advice[relieved[i]].saved_seconds = scale.seconds(answer.savings[i]);
     advice[relieved[i]].optimum_seconds = scale.seconds(answer.value + network.constant - answer.savings[i]);
   }
-  std::sort(advice.begin(), advice.end(), [](const Advice& a, const Advice& b) {
+  std::sort(advice.begin(), advice.end(), [](const KernelSaving& a, const KernelSaving& b) {
     return a.saved_seconds != b.saved_seconds ? a.saved_seconds > b.saved_seconds : a.node < b.node;
   });
   return advice;

@@ -1,4 +1,4 @@
-#include "partitioner/apply/trials.h"
+#include "partitioner/advice/trials.h"
 
 #include <algorithm>
 #include <memory>
@@ -41,7 +41,7 @@ std::optional<double> Trials::saved_by_unpinning(std::span<const NodeId> nodes) 
   if (!may_try()) return std::nullopt;
   ++tried_;
   Graph edited = *planned_.graph;
-  for (const NodeId node : nodes) edited.nodes[node].pin = Side::none;
+  for (const NodeId node : nodes) edited.nodes[node].pin = {};
   const auto graph = std::make_shared<const Graph>(std::move(edited));
   return saved_in(graph);
 }
@@ -57,9 +57,8 @@ std::optional<double> Trials::saved_by_hoisting(std::span<const NodeId> nodes, N
 
 std::optional<double> Trials::saved_in(const std::shared_ptr<const Graph>& edited) const {
   Diagnostics ignored;
-  CostedProblem costed = make_problem(*edited, model_, ignored);
+  const CostedProblem costed = make_problem(*edited, model_, ignored);
   if (ignored.has_errors()) return std::nullopt;
-  costed.workers = planned_.costed.workers;
   return saved({edited, costed, planned_.fits, planned_.deepen});
 }
 

@@ -1,12 +1,12 @@
-// `explain --advise`: operations that run on the host only because the accelerator has no kernel for them, ranked by the saving of such a
-// kernel. advise_kernels() finds the saving by planning the program as if it had the kernel (partitioner/apply/trials.h).
+// Operations that run on the host only because the accelerator has no kernel for them, with the saving of such a kernel. advise_kernels()
+// finds the saving by planning the program as if it had the kernel (trials.h).
 #pragma once
 
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "partitioner/compile.h"
+#include "partitioner/plan.h"
 
 namespace cleave::planner {
 
@@ -20,7 +20,5 @@ struct KernelAdvice {
 
 /// Sorted by saving, largest first; kernels that were not tried come last.
 std::vector<KernelAdvice> advise_kernels(const Plan& plan, const CostModel& costs);
-std::string to_text(const std::vector<KernelAdvice>& advice, const Plan& plan, std::size_t most);
-std::string to_json(const std::vector<KernelAdvice>& advice, const Plan& plan, std::size_t most);
 
 }  // namespace cleave::planner

@@ -2,7 +2,7 @@
 // transfers depend on frequencies alone. So the optimum is the lower envelope of lines, and a placement is optimal on exactly one interval.
 // Its ends are found from outside by Newton's method: the line of the optimum at one point intersects that of the placement at the next
 // point, until both cost the same there.
-#include "partitioner/solver/sensitivity.h"
+#include "partitioner/advice/sensitivity.h"
 
 #include <algorithm>
 

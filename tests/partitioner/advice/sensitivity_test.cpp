@@ -1,6 +1,6 @@
 // The intervals of the link's parameters in which a placement stays optimal, against exhaustive search inside, at the ends and just
 // outside.
-#include "partitioner/solver/sensitivity.h"
+#include "partitioner/advice/sensitivity.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

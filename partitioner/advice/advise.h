@@ -1,5 +1,5 @@
-// why() and advise(): questions about a placement, answered in numbers: why a node has its side, and how much an accelerator kernel would
-// save. All answers are exact optima, not estimates.
+// why() and kernel_savings(): questions about a placement, answered in numbers: why a node has its side, and how much an accelerator kernel
+// would save. All answers are exact optima, not estimates.
 #pragma once
 
 #include <cstdint>
@@ -26,13 +26,13 @@ struct Why {
 /// Two exact re-solves, with the node pinned to either side. Its own pin is lifted; those of its group hold.
 Result<Why> why(const PlacementProblem& problem, const Placement& placement, std::int32_t node);
 
-struct Advice {
+struct KernelSaving {
   std::int32_t node = 0;
   double optimum_seconds = 0;  ///< cost of the best plan if this node alone may also run on the accelerator, at its `accelerator_seconds`
   double saved_seconds = 0;    ///< saving against the present optimum
 };
 /// How much an accelerator kernel would save for each of `host_only` (nodes pinned to the host), largest saving first. The problem is
 /// solved once; each answer is a local repair of its flow. An Error as from solve(). Ignores the memory capacity.
-Result<std::vector<Advice>> advise(const PlacementProblem& problem, const std::vector<std::int32_t>& host_only);
+Result<std::vector<KernelSaving>> kernel_savings(const PlacementProblem& problem, const std::vector<std::int32_t>& host_only);
 
 }  // namespace cleave::planner
