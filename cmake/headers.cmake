@@ -22,6 +22,8 @@ set(graph_headers
   graph/base/source_location.h
   graph/graph.h
   graph/host_function.h
+  graph/kernel/fusible_group.h
+  graph/kernel/kernel_request.h
   graph/op.h
   graph/pin.h
   graph/ops/array_functions.h
@@ -66,9 +68,8 @@ set(partitioner_headers
   partitioner/flow/min_cut.h
   partitioner/machine/cost_source.h
   partitioner/machine/costs.h
-  partitioner/machine/fusion.h
-  partitioner/machine/kernel_request.h
   partitioner/machine/machine.h
+  partitioner/machine/planner.h
   partitioner/machine/policy.h
   partitioner/machine/profile.h
   partitioner/machine/value_uses.h

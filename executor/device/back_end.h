@@ -13,8 +13,8 @@
 #include "executor/options.h"
 #include "executor/runtime.h"
 #include "graph/array/array.h"
-#include "partitioner/machine/costs.h"
-#include "partitioner/machine/row_cut.h"
+#include "graph/kernel/kernel_request.h"
+#include "graph/kernel/row_cut.h"
 
 namespace cleave::runtime {
 
@@ -49,7 +49,7 @@ struct BackEnd {
   std::function<Result<std::unique_ptr<Device>>(int ordinal, const ExecutorOptions& options)> open;
   KernelSupport supports;      ///< whether there is a kernel for a node
   KernelSupport in_precision;  ///< whether a node is a product that `ExecutorOptions::precision` applies to; null: none is
-  std::function<bool(const KernelRequest&)> fuses;  ///< whether several steps have one fused kernel (memory/fusion.h); null: never
+  FusionRule fuses;            ///< whether several steps have one fused kernel; null: never
   /// Values of at least this many bytes are transferred by a copy engine; smaller ones through mailboxes, if the device has any.
   std::int64_t copied_from = 1;
   /// Creates an array in page-locked memory, which the device copies from and to directly.
@@ -60,7 +60,7 @@ struct BackEnd {
 struct ExecutorSetup : ExecutorOptions {
   BackEnd back_end;
   int ordinal = 0;                                    ///< which of the back end's devices is used
-  std::int64_t part_bytes = planner::kPartBytes;      ///< larger values are staged and copied in chunks of this many bytes
+  std::int64_t part_bytes = kernels::kPartBytes;      ///< larger values are staged and copied in chunks of this many bytes
   std::shared_ptr<KeptLeaves> kept_leaves = nullptr;  ///< shared by all executors of the program; null: this executor keeps its own
 };
 

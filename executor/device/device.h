@@ -16,7 +16,7 @@
 #include "executor/device/position.h"
 #include "executor/device/run_state.h"
 #include "executor/runtime.h"
-#include "partitioner/machine/kernel_request.h"
+#include "graph/kernel/kernel_request.h"
 
 namespace cleave::runtime {
 

@@ -12,8 +12,8 @@
 #include "executor/runtime.h"
 #include "graph/array/array.h"
 #include "graph/host_function.h"
+#include "graph/kernel/kernel_request.h"
 #include "graph/op.h"
-#include "partitioner/machine/kernel_request.h"
 
 namespace cleave::runtime {
 

@@ -8,7 +8,7 @@
 
 #include "executor/runtime.h"
 #include "graph/array/tensor_type.h"
-#include "partitioner/machine/kernel_request.h"
+#include "graph/kernel/kernel_request.h"
 
 namespace cleave::runtime::host {
 

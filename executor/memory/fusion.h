@@ -7,8 +7,8 @@
 
 #include "executor/runtime.h"
 #include "graph/graph.h"
+#include "graph/kernel/fusible_group.h"
 #include "partitioner/apply/program.h"
-#include "partitioner/machine/fusion.h"
 
 namespace cleave::runtime {
 

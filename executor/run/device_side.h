@@ -14,7 +14,7 @@
 #include "executor/run/measured_track.h"
 #include "executor/run/prepared.h"
 #include "executor/run/walk.h"
-#include "partitioner/machine/row_cut.h"
+#include "graph/kernel/row_cut.h"
 
 namespace cleave::runtime {
 

@@ -21,12 +21,7 @@ bool supports(const Graph& graph, NodeId id) {
 }
 
 std::vector<FoundDevice> find() {
-  FoundDevice device{"simulated", "simulated accelerator", {}, {}, {}, 0};
-  if (const Result<Machine> machine = Machine::shipped("simulated")) {
-    device.description = "real results, simulated times; machine `simulated`, " + machine->provenance;
-    device.memory_bytes = machine->accelerators.front().memory_bytes;
-  }
-  return {device};
+  return {{"simulated", "simulated accelerator", {}, "real results, simulated times", {}, 0}};
 }
 
 Status check(const ExecutorOptions& options) {

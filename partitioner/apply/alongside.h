@@ -8,9 +8,9 @@
 #include <map>
 #include <vector>
 
+#include "graph/kernel/row_cut.h"
 #include "partitioner/apply/program.h"
 #include "partitioner/machine/costs.h"
-#include "partitioner/machine/row_cut.h"
 
 namespace cleave::planner {
 
@@ -40,7 +40,7 @@ void keep_rows(std::vector<ChannelId>& coming, const Program& program, const std
 /// eight, and the launches, `start_seconds` each, take at most half as long as the work, since the kernel may not have had to wait at all.
 std::int64_t launches_for(std::int64_t parts, double seconds, double start_seconds);
 
-/// The overlaps that a plan counts on: in parts of kPartBytes, for kernels that can be cut into rows (machine/row_cut.h).
+/// The overlaps that a plan counts on: in parts of kPartBytes, for kernels that can be cut into rows (graph/kernel/row_cut.h).
 Overlaps planned_alongside(const Program& program, DeviceId device);
 
 }  // namespace cleave::planner

@@ -6,7 +6,8 @@
 #include <vector>
 
 #include "graph/graph.h"
-#include "partitioner/machine/fusion.h"
+#include "graph/kernel/fusible_group.h"
+#include "partitioner/machine/planner.h"
 #include "partitioner/machine/value_uses.h"
 #include "partitioner/solver/placement.h"
 

@@ -16,7 +16,8 @@
 #include "graph/base/device_name.h"
 #include "graph/base/id.h"
 #include "graph/graph.h"
-#include "partitioner/machine/fusion.h"
+#include "graph/kernel/fusible_group.h"
+#include "partitioner/machine/planner.h"
 
 namespace cleave::planner {
 

@@ -6,9 +6,10 @@
 #include <memory>
 
 #include "graph/graph.h"
+#include "graph/kernel/fusible_group.h"
 #include "partitioner/apply/program.h"
 #include "partitioner/apply/transfers.h"
-#include "partitioner/machine/fusion.h"
+#include "partitioner/machine/planner.h"
 #include "partitioner/machine/value_uses.h"
 #include "partitioner/solver/placement.h"
 

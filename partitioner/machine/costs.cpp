@@ -8,6 +8,7 @@
 #include "graph/states.h"
 #include "partitioner/machine/control_costs.h"
 #include "partitioner/machine/dataflow.h"
+#include "partitioner/machine/fusion.h"
 #include "partitioner/machine/fusion_savings.h"
 #include "partitioner/machine/node_costs.h"
 #include "partitioner/machine/optimistic_fusion.h"

@@ -2,25 +2,22 @@
 // pins with their causes.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <span>
 #include <string_view>
 #include <vector>
 
 #include "graph/graph.h"
+#include "graph/kernel/fusible_group.h"
 #include "partitioner/machine/cost_source.h"
-#include "partitioner/machine/fusion.h"
 #include "partitioner/machine/machine.h"
+#include "partitioner/machine/planner.h"
 #include "partitioner/machine/policy.h"
 #include "partitioner/machine/profile.h"
 #include "partitioner/machine/value_uses.h"
 #include "partitioner/solver/problem.h"
 
 namespace cleave::planner {
-
-/// Whether an accelerator can run this operation with these types. Given by the executor, which knows the devices.
-using KernelSupport = std::function<bool(const Graph& graph, NodeId node)>;
 
 /// Why a node has a host copy. The JSON spellings are `pinned`, `no-kernel`, `effect`, `memory`, `cheaper`.
 enum class Cause : std::uint8_t { none, cheaper, pinned, no_kernel, effect, memory };

@@ -7,9 +7,9 @@
 #include <span>
 #include <utility>
 
+#include "graph/kernel/fusible_op.h"
+#include "graph/kernel/kernel_draft.h"
 #include "partitioner/machine/dataflow.h"
-#include "partitioner/machine/fusible_op.h"
-#include "partitioner/machine/kernel_draft.h"
 #include "partitioner/machine/kernel_order.h"
 #include "partitioner/machine/placed_fusion.h"
 

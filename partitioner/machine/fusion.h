@@ -1,62 +1,23 @@
-// Fusion: which operations run as one kernel where they have copies on one side. find_fusible() decides it from the dataflow and the side's
-// fusion rule. The plan subtracts what fusion saves (machine/costs.h), makes the steps adjacent and records the groups in the Program
-// (apply/split.h); the executor compiles exactly these kernels. So what runs is what the plan assumed.
+// find_fusible(): which operations run as one kernel where they have copies on one side, from the dataflow and the side's fusion rule. The
+// plan subtracts what fusion saves (machine/costs.h), makes the steps adjacent and records the groups in the Program (apply/split.h); the
+// executor compiles exactly these kernels. So what runs is what the plan assumed.
 #pragma once
 
 #include <functional>
 #include <vector>
 
-#include "graph/base/device_name.h"
 #include "graph/graph.h"
-#include "partitioner/machine/kernel_request.h"
+#include "graph/kernel/fusible_group.h"
+#include "partitioner/machine/planner.h"
 
 namespace cleave::planner {
 
 class Dataflow;
-
-/// Operations of one region, each connected with earlier ones. The set is convex: no operation outside depends on one member while another
-/// member depends on it. Members may be anywhere in the program; their order here follows the dataflow. Operations that only move an
-/// operand of one member (transposes, slices) may come from anywhere earlier: those that the first member reads are in front and may be of
-/// another region; those of a later member are right before it.
-struct FusibleGroup {
-  std::vector<NodeId> nodes;  ///< in order of execution; at least two
-  std::size_t pulled = 0;     ///< number of moving operations in front
-  /// By node: whether a kernel with it exists only if the other nodes' results have no readers outside the kernel.
-  std::vector<char> must_hide;
-  /// By node: whether it moves elements right before its reader; it is fused only if its reader and a member before it are.
-  std::vector<char> waiting;
-
-  [[nodiscard]] bool waits(std::size_t i) const { return i < waiting.size() && waiting[i] != 0; }
-};
-
-/// Groups by side.
-using FusibleGroups = IdVector<DeviceId, std::vector<FusibleGroup>>;
-
-/// By value: number of reads in the whole program, including those by control and outputs.
-std::vector<int> count_uses(const Graph& graph);
 
 /// Grows several groups at once, one operation at a time, as long as `takes` accepts them. Groups never depend on each other in a cycle.
 /// They depend on the dataflow alone, not on the order of statements, on names or on pins. `may`: which operations may be in a group on
 /// `side`; null: all except those that certainly run elsewhere (effects, host functions, transfers to the other side).
 std::vector<FusibleGroup> find_fusible(const Graph& graph, const Dataflow& dataflow, DeviceId side, const FusionRule& takes,
                                        const std::function<bool(NodeId)>& may = nullptr);
-
-/// The parts of a group that run as one kernel if only some of its operations are on the side: each maximal run of consecutive operations.
-/// The first one keeps its moving operations in front; waiting operations at either end of a run are dropped. Runs of one operation are
-/// left out.
-std::vector<FusibleGroup> parts_of(const FusibleGroup& group, const std::function<bool(NodeId)>& on_side);
-
-/// A group with its interface to the rest of the program.
-struct FusionGroup {
-  std::vector<NodeId> nodes;     ///< in order of execution; at least two
-  std::vector<ValueId> inputs;   ///< values read from outside, each once
-  std::vector<ValueId> results;  ///< results that are read outside; each is the one result of its node
-};
-
-/// `uses`: by value, number of reads in the whole program (count_uses).
-FusionGroup make_group(const Graph& graph, const std::vector<NodeId>& nodes, const std::vector<int>& uses);
-
-/// The request for a group, without ranges.
-KernelRequest request_for(const Graph& graph, const FusionGroup& group);
 
 }  // namespace cleave::planner

@@ -6,8 +6,9 @@
 #include <vector>
 
 #include "graph/graph.h"
-#include "partitioner/machine/fusion.h"
+#include "graph/kernel/fusible_group.h"
 #include "partitioner/machine/machine.h"
+#include "partitioner/machine/planner.h"
 #include "partitioner/solver/problem.h"
 
 namespace cleave::planner {

@@ -8,9 +8,9 @@
 #include <numeric>
 #include <utility>
 
+#include "graph/kernel/fusible_op.h"
+#include "graph/kernel/kernel_draft.h"
 #include "partitioner/flow/graph_blocks.h"
-#include "partitioner/machine/fusible_op.h"
-#include "partitioner/machine/kernel_draft.h"
 
 namespace cleave::planner {
 namespace {

@@ -1,9 +1,10 @@
 // Fusion for a given placement: which operations run as one kernel on their sides, and the problem with the savings of that.
 #pragma once
 
+#include "graph/kernel/fusible_group.h"
 #include "partitioner/machine/costs.h"
 #include "partitioner/machine/dataflow.h"
-#include "partitioner/machine/fusion.h"
+#include "partitioner/machine/planner.h"
 #include "partitioner/machine/sinking.h"
 #include "partitioner/solver/placement.h"
 

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
+#include "graph/kernel/fusible_op.h"
+#include "graph/kernel/kernel_draft.h"
 #include "graph/passes/hoist_invariant.h"
 #include "graph/passes/renumber.h"
-#include "partitioner/machine/fusible_op.h"
-#include "partitioner/machine/kernel_draft.h"
 #include "partitioner/machine/node_costs.h"
 
 namespace cleave::planner {

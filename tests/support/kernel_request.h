@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "executor/device/device.h"
+#include "graph/kernel/kernel_request.h"
 #include "tests/support/namespaces.h"
 #include "tests/support/op_samples.h"
 

@@ -42,10 +42,15 @@ DeviceRow host_row() {
   return {std::move(host), host::facts(), {}};
 }
 
+/// The figures of a simulated device are those of its machine file.
 DeviceRow device_row(const FoundDevice& found, const BackEnd& back_end) {
   DeviceRow row{found, {}, {}};
   if (!back_end.simulates) return row;
-  if (const Result<Machine> machine = Machine::shipped(back_end.machine)) row.link = machine->accelerators.front();
+  if (const Result<Machine> machine = Machine::shipped(back_end.machine)) {
+    row.link = machine->accelerators.front();
+    row.device.description += "; machine `" + std::string(back_end.machine) + "`, " + machine->provenance;
+    row.device.memory_bytes = row.link->memory_bytes;
+  }
   return row;
 }
 

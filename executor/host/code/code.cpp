@@ -11,7 +11,7 @@
 
 namespace cleave::runtime::host {
 
-std::unique_ptr<Code> Code::make(const planner::KernelRequest& request, const std::vector<bool>& repeats, std::size_t first,
+std::unique_ptr<Code> Code::make(const kernels::KernelRequest& request, const std::vector<bool>& repeats, std::size_t first,
                                  std::size_t fewest) {
   return make(request, repeats, first, fewest, instructions());
 }
@@ -23,7 +23,7 @@ constexpr std::size_t kRegisterBytes = 64;  ///< the size of the largest registe
 constexpr std::size_t kMostAddresses = 96;
 
 /// The steps of a run whose results are read outside the run.
-std::vector<std::size_t> results_of(const planner::KernelRequest& request, std::size_t first, std::size_t end) {
+std::vector<std::size_t> results_of(const kernels::KernelRequest& request, std::size_t first, std::size_t end) {
   std::vector<bool> read(end);
   for (const std::size_t step : request.written)
     if (step < end) read[step] = true;
@@ -41,7 +41,7 @@ std::vector<std::size_t> results_of(const planner::KernelRequest& request, std::
 
 }  // namespace
 
-std::unique_ptr<Code> Code::make(const planner::KernelRequest& request, const std::vector<bool>& repeats, std::size_t first,
+std::unique_ptr<Code> Code::make(const kernels::KernelRequest& request, const std::vector<bool>& repeats, std::size_t first,
                                  std::size_t fewest, Instructions set) {
   if (set == Instructions::portable) return nullptr;
   std::unique_ptr<Code> code(new Code);
@@ -118,7 +118,7 @@ void Code::run(const std::byte* const* reads, std::byte* const* writes, std::int
   }
 }
 #else
-std::unique_ptr<Code> Code::make(const planner::KernelRequest&, const std::vector<bool>&, std::size_t, std::size_t, Instructions) {
+std::unique_ptr<Code> Code::make(const kernels::KernelRequest&, const std::vector<bool>&, std::size_t, std::size_t, Instructions) {
   return nullptr;
 }
 void Code::run(const std::byte* const*, std::byte* const*, std::int64_t, bool) const {}

@@ -10,7 +10,7 @@
 
 #include "executor/host/code/executable_memory.h"
 #include "executor/host/instructions.h"
-#include "partitioner/machine/kernel_request.h"
+#include "graph/kernel/kernel_request.h"
 
 namespace cleave::runtime::host {
 
@@ -18,10 +18,10 @@ class Code {
  public:
   /// Generates code for as many of the request's steps as possible, from `first` on. `repeats`: by input, whether it is a single element.
   /// Null: there is no code for at least `fewest` steps.
-  static std::unique_ptr<Code> make(const planner::KernelRequest& request, const std::vector<bool>& repeats, std::size_t first,
+  static std::unique_ptr<Code> make(const kernels::KernelRequest& request, const std::vector<bool>& repeats, std::size_t first,
                                     std::size_t fewest, Instructions set);
   /// The same for the machine's best instruction set.
-  static std::unique_ptr<Code> make(const planner::KernelRequest& request, const std::vector<bool>& repeats, std::size_t first,
+  static std::unique_ptr<Code> make(const kernels::KernelRequest& request, const std::vector<bool>& repeats, std::size_t first,
                                     std::size_t fewest);
 
   [[nodiscard]] std::size_t steps() const { return steps_; }

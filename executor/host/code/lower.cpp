@@ -220,7 +220,7 @@ ValueIndex Lowering::value_of(std::size_t group_value) {
 bool Lowering::take(std::size_t step) {
   const std::size_t values = body_.values.size(), instructions = body_.instructions.size();
   const int lane = body_.lane;
-  const planner::FusedStep& taken = request_.steps[step];
+  const kernels::FusedStep& taken = request_.steps[step];
   std::vector<DType> types{taken.type.dtype};
   for (const std::size_t operand : taken.operands) types.push_back(type_of(operand));
   for (const DType type : types) {
@@ -239,7 +239,7 @@ bool Lowering::take(std::size_t step) {
   return false;
 }
 
-bool Lowering::lower(const planner::FusedStep& step) {
+bool Lowering::lower(const kernels::FusedStep& step) {
   std::array<Value, 3> operands{};
   for (std::size_t k = 0; k < 3; ++k) operands[k] = value_of(step.operands[k < step.operands.size() ? k : 0]);
   const std::size_t first = step.op->name == "astype" ? 0 : static_cast<std::size_t>(step.op->promote_from);

@@ -7,14 +7,14 @@
 
 #include "executor/host/code/body.h"
 #include "executor/host/instructions.h"
-#include "partitioner/machine/kernel_request.h"
+#include "graph/kernel/kernel_request.h"
 
 namespace cleave::runtime::host {
 
 class Lowering {
  public:
   /// `repeats`: by input of the request, whether it is a single element.
-  Lowering(const planner::KernelRequest& request, const std::vector<bool>& repeats, Instructions set)
+  Lowering(const kernels::KernelRequest& request, const std::vector<bool>& repeats, Instructions set)
       : request_(request), repeats_(repeats), set_(set) {}
 
   /// Appends the next step's instructions. False: there are none for the step, or its lane size differs from earlier steps'; nothing is
@@ -27,10 +27,10 @@ class Lowering {
 
  private:
   [[nodiscard]] DType type_of(std::size_t group_value) const;
-  bool lower(const planner::FusedStep& step);
+  bool lower(const kernels::FusedStep& step);
   ValueIndex value_of(std::size_t group_value);
 
-  const planner::KernelRequest& request_;
+  const kernels::KernelRequest& request_;
   const std::vector<bool>& repeats_;
   Instructions set_;
   Body body_;

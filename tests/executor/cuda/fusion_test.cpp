@@ -10,6 +10,7 @@
 #include "executor/memory/memory_plan.h"
 #include "partitioner/apply/kernel_rows.h"
 #include "partitioner/machine/dataflow.h"
+#include "partitioner/machine/fusion.h"
 #include "tests/executor/cuda/cuda_plan.h"
 #include "tests/executor/run_support.h"
 #include "tests/support/fake_driver.h"

@@ -7,7 +7,7 @@
 #include <limits>
 #include <list>
 
-#include "partitioner/machine/row_cut.h"
+#include "graph/kernel/row_cut.h"
 #include "tests/executor/cuda/kernel_samples.h"
 #include "tests/support/sanitized.h"
 

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "graph/graph.h"
+#include "graph/kernel/fusible_op.h"
 #include "graph/passes/renumber.h"
-#include "partitioner/machine/fusible_op.h"
 #include "partitioner/machine/placed_fusion.h"
 #include "partitioner/solver/placement.h"
 #include "tests/support/namespaces.h"

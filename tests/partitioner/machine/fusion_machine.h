@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "executor/device/kernel.h"
+#include "graph/kernel/kernel_request.h"
 #include "partitioner/compile.h"
-#include "partitioner/machine/kernel_request.h"
 #include "partitioner/machine/machine.h"
 #include "tests/support/namespaces.h"
 

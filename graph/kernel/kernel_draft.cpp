@@ -1,9 +1,9 @@
-#include "partitioner/machine/kernel_draft.h"
+#include "graph/kernel/kernel_draft.h"
 
 #include <algorithm>
 #include <utility>
 
-namespace cleave::planner {
+namespace cleave::kernels {
 namespace {
 
 /// Appends an element that reuses the memory of a spare one.
@@ -129,4 +129,4 @@ bool KernelDraft::is_taken_with(NodeId first, NodeId second, const FusionRule& t
   return taken;
 }
 
-}  // namespace cleave::planner
+}  // namespace cleave::kernels

@@ -3,7 +3,7 @@
 
 #include "graph/graph.h"
 
-namespace cleave::planner {
+namespace cleave::kernels {
 
 /// Whether an operation may be in a fused kernel on a side: it is pure, has one result, and does not certainly run elsewhere (as do
 /// effects, host functions and transfers to the other side).
@@ -12,4 +12,4 @@ bool is_fusible(const Graph& graph, NodeId id, DeviceId side);
 /// Whether an operation computes nothing, so that readers of its result could read its one operand with other indices instead.
 bool only_moves(const Graph& graph, NodeId id);
 
-}  // namespace cleave::planner
+}  // namespace cleave::kernels

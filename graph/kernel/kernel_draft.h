@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "graph/graph.h"
-#include "partitioner/machine/kernel_request.h"
+#include "graph/kernel/kernel_request.h"
 
-namespace cleave::planner {
+namespace cleave::kernels {
 
 class KernelDraft {
  public:
@@ -48,4 +48,4 @@ class KernelDraft {
   std::vector<TensorType> spare_types_;
 };
 
-}  // namespace cleave::planner
+}  // namespace cleave::kernels

@@ -1,10 +1,10 @@
 // parts_of(), make_group() and request_for(): the parts of a group under a placement, its interface, and its KernelRequest.
+#include "graph/kernel/fusible_group.h"
+
 #include <algorithm>
 #include <utility>
 
-#include "partitioner/machine/fusion.h"
-
-namespace cleave::planner {
+namespace cleave::kernels {
 
 std::vector<int> count_uses(const Graph& graph) {
   std::vector<int> uses(graph.values.size(), 0);
@@ -90,4 +90,4 @@ KernelRequest request_for(const Graph& graph, const FusionGroup& group) {
   return request;
 }
 
-}  // namespace cleave::planner
+}  // namespace cleave::kernels

@@ -11,7 +11,7 @@
 #include "graph/graph.h"
 #include "graph/op.h"
 
-namespace cleave::planner {
+namespace cleave::kernels {
 
 /// A piece of a device's arena.
 struct Range {
@@ -42,8 +42,11 @@ struct KernelRequest {
   std::int64_t rows = 1, all_rows = 1;
 };
 
+/// Whether a device has a kernel for this operation with these types. Given by the executor, which knows the devices.
+using KernelSupport = std::function<bool(const Graph& graph, NodeId node)>;
+
 /// Whether a side has one kernel for a request of several steps; it does not read the ranges. Null: never. A rule that accepts a group must
 /// also accept each of its parts: the group without its first or last steps, with at most as many results written.
 using FusionRule = std::function<bool(const KernelRequest&)>;
 
-}  // namespace cleave::planner
+}  // namespace cleave::kernels

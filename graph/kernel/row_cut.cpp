@@ -1,9 +1,9 @@
-#include "partitioner/machine/row_cut.h"
+#include "graph/kernel/row_cut.h"
 
 #include <algorithm>
 #include <numeric>
 
-namespace cleave::planner {
+namespace cleave::kernels {
 namespace {
 
 /// Finds the axis along which each value is cut, from the results back to the inputs.
@@ -126,4 +126,4 @@ KernelRequest rows_of(const KernelRequest& request, const RowCut& cut, std::int6
   return some;
 }
 
-}  // namespace cleave::planner
+}  // namespace cleave::kernels

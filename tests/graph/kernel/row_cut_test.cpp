@@ -1,6 +1,6 @@
 // Operations executed some rows at a time, by their reference implementations: the joined rows equal the whole result to the bit. This is
 // checked for all samples of all operations, and for fused groups.
-#include "partitioner/machine/row_cut.h"
+#include "graph/kernel/row_cut.h"
 
 #include <gmock/gmock.h>
 
@@ -8,9 +8,9 @@
 #include <random>
 #include <set>
 
+#include "graph/kernel/fusible_group.h"
 #include "graph/ops/ops.h"
 #include "graph/trace/trace.h"
-#include "partitioner/machine/fusion.h"
 #include "tests/support/kernel_request.h"
 #include "tests/support/namespaces.h"
 #include "tests/support/op_samples.h"

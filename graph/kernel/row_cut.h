@@ -7,9 +7,9 @@
 #include <optional>
 #include <vector>
 
-#include "partitioner/machine/kernel_request.h"
+#include "graph/kernel/kernel_request.h"
 
-namespace cleave::planner {
+namespace cleave::kernels {
 
 /// Values larger than this are staged and copied in chunks of this size, so that work on them row by row need not wait for the whole value.
 inline constexpr std::int64_t kPartBytes = 2 << 20;
@@ -28,4 +28,4 @@ std::optional<RowCut> row_cut(const KernelRequest& request);
 /// The request for the rows from `begin` to `end`, with the corresponding parts of operands, results and their ranges.
 KernelRequest rows_of(const KernelRequest& request, const RowCut& cut, std::int64_t begin, std::int64_t end);
 
-}  // namespace cleave::planner
+}  // namespace cleave::kernels

@@ -1,14 +1,14 @@
 // A kernel draft that is extended and reduced step by step, against the request that is rebuilt for the same operations.
-#include "partitioner/machine/kernel_draft.h"
+#include "graph/kernel/kernel_draft.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <random>
 
+#include "graph/kernel/fusible_group.h"
 #include "graph/ops/ops.h"
 #include "graph/trace/trace.h"
-#include "partitioner/machine/fusion.h"
 #include "tests/support/namespaces.h"
 #include "tests/support/seeds.h"
 

@@ -1,8 +1,8 @@
-#include "partitioner/machine/fusible_op.h"
+#include "graph/kernel/fusible_op.h"
 
 #include <span>
 
-namespace cleave::planner {
+namespace cleave::kernels {
 namespace {
 
 /// Whether the operation never runs on this side.
@@ -27,4 +27,4 @@ bool only_moves(const Graph& graph, NodeId id) {
   return node.op->cost(std::span(&from, 1), std::span(&to, 1), node.attributes).flops == 0;
 }
 
-}  // namespace cleave::planner
+}  // namespace cleave::kernels
