@@ -6,6 +6,7 @@
 #include <iterator>
 
 #include "executor/cuda/cuda_device.h"
+#include "executor/cuda/matmul/matmul.h"
 #include "executor/cuda/page_locked.h"
 #include "executor/device/mailbox.h"
 #include "graph/graph.h"

@@ -8,7 +8,7 @@
 #include "executor/cuda/deciding.h"
 #include "executor/cuda/dependences.h"
 #include "executor/cuda/segment_graph.h"
-#include "executor/device/device.h"
+#include "executor/device/controls.h"
 
 namespace cleave::runtime::cuda {
 

@@ -1,8 +1,8 @@
-// The loops and branches of a CudaDevice that the GPU decides without the host, and their graphs. If the driver has no conditional nodes,
-// or rejects a graph, that is no error: the host then walks the loop or branch.
-#include <algorithm>
+#include "executor/cuda/controls.h"
 
-#include "executor/cuda/cuda_device.h"
+#include <algorithm>
+#include <atomic>
+#include <new>
 
 namespace cleave::runtime::cuda {
 namespace {
@@ -24,49 +24,44 @@ void append_steps(const std::vector<DeviceItem>& items, std::vector<DeviceStep>&
 
 }  // namespace
 
-ControlId CudaDevice::prepare_control(DeviceControl control) {
-  if (options_.stream_mode || !driver().cuGraphAddNode || !driver().cuGraphConditionalHandleCreate) return {};
+ControlId CudaControls::prepare(DeviceControl control) {
   PreparedControl prepared;
   append_steps(control, prepared.steps);
-  for (const DeviceStep& step : prepared.steps) {
-    prepared.end = std::max(prepared.end, step.to.offset + step.to.bytes);
-    if (!step.kernel.valid()) continue;
-    const PreparedKernel& kernel = kernels_[step.kernel.index];
-    prepared.end = std::max(prepared.end, kernel.end);
-    if (kernel.fault) faults_[*kernel.fault].order = step.order;
-  }
+  prepared.end = kernels_.join(prepared.steps);
   prepared.control = std::move(control);
   controls_.push_back(std::move(prepared));
   return ControlId(controls_.size() - 1);
 }
 
-Status CudaDevice::open_controls() {
+Status CudaControls::build() {
   if (controls_.empty() || decide_) return {};
-  const Result<CUfunction> decide = function(deciding_text(), deciding_launch());
+  const Result<CUfunction> decide = modules_.function(deciding_text(), deciding_launch());
   if (!decide) return decide.error();
-  const Result<std::byte*> words = staging_->take(sizeof(HostWords));
+  const Result<std::byte*> words = memory_.stage(sizeof(HostWords));
   if (!words) return words.error();
   host_words_ = new (*words) HostWords();
   decide_ = *decide;
   for (PreparedControl& control : controls_) {
-    if (Status status = build(control); !status && context_->lost()) return status;
+    if (Status status = build(control); !status && context_.lost()) return status;
   }
   return {};
 }
 
-Status CudaDevice::build(PreparedControl& prepared) {
-  Result<DeviceMemory> words = make_device_memory(*context_, ControlGraph::bytes_of_words(prepared.control));
+Status CudaControls::build(PreparedControl& prepared) {
+  Result<DeviceMemory> words = make_device_memory(context_, ControlGraph::bytes_of_words(prepared.control));
   if (!words) return words.error();
   ControlParts parts;
-  parts.context = context_.get();
+  parts.context = &context_;
   parts.decide = decide_;
-  parts.arena = arena_.get();
+  parts.arena = memory_.at(0);
   parts.words = words->get();
   parts.host_words = reinterpret_cast<std::uint64_t>(host_words_);
-  parts.touched = [this](const DeviceStep& step) { return touched_by(step); };
-  parts.faulty = [this](const DeviceStep& step) { return step.kernel.valid() && kernels_[step.kernel.index].fault; };
+  parts.touched = [this](const DeviceStep& step) { return kernels_.touched_by(step); };
+  parts.faulty = [this](const DeviceStep& step) { return step.kernel.valid() && kernels_[step.kernel].fault; };
   parts.any_faulty = std::any_of(prepared.steps.begin(), prepared.steps.end(), parts.faulty);
-  parts.add = [&](SegmentGraph& graph, const DeviceStep& step) { return add_step(graph, step, kTicketInMemory | parts.words, nullptr); };
+  parts.add = [&](SegmentGraph& graph, const DeviceStep& step) {
+    return kernels_.add_step(graph, step, kTicketInMemory | parts.words, nullptr);
+  };
   Result<ControlGraph> graph = ControlGraph::make(parts, prepared.control);
   if (!graph) return graph.error();
   prepared.words = *std::move(words);
@@ -74,18 +69,21 @@ Status CudaDevice::build(PreparedControl& prepared) {
   return {};
 }
 
-/// Tells the run that a loop on the GPU makes progress, which may take long, so that the watchdog does not end the run.
-void CudaDevice::watch_controls(RunState& run) const {
+void CudaControls::watch(RunState& run) const {
   if (!host_words_) return;
   std::atomic_ref(host_words_->stop).store(0, std::memory_order_relaxed);
   run.watch(&host_words_->progress);
 }
 
-Status CudaDevice::launch_control(ControlId id, std::int64_t count, const Origin& origin) {
+Status CudaControls::launch(ControlId id, std::int64_t count, const Origin& origin) {
   PreparedControl& prepared = controls_[id.index];
-  touch(prepared.end);
+  memory_.touch(prepared.end);
   const auto launch = [&](CUstream stream, std::uint64_t command) { return prepared.graph->launch(stream, command, count); };
-  return streams_->enqueue(Stream::compute, origin, launch, std::max<std::size_t>(prepared.steps.size(), 1));
+  return streams_.enqueue(Stream::compute, origin, launch, std::max<std::size_t>(prepared.steps.size(), 1));
+}
+
+void CudaControls::stop() const {
+  if (host_words_) std::atomic_ref(host_words_->stop).store(1, std::memory_order_release);
 }
 
 }  // namespace cleave::runtime::cuda

@@ -4,7 +4,8 @@
 #include <span>
 #include <vector>
 
-#include "executor/device/device.h"
+#include "executor/runtime.h"
+#include "partitioner/machine/kernel_request.h"
 
 namespace cleave::runtime::cuda {
 

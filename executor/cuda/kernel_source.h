@@ -9,7 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "executor/device/device.h"
+#include "executor/runtime.h"
+#include "partitioner/machine/kernel_request.h"
 
 namespace cleave::runtime::cuda {
 

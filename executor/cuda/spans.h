@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "executor/cuda/resources.h"
-#include "executor/device/device.h"
+#include "executor/device/timestamps.h"
 
 namespace cleave::runtime::cuda {
 

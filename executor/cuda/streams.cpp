@@ -127,6 +127,11 @@ Status CudaStreams::failed(Status status) {
   return told(std::move(status));
 }
 
+Status CudaStreams::prepare_to_measure() {
+  const Context::Visit visit(context_);
+  return visit.status() ? spans_.make(options_.timing_events) : visit.status();
+}
+
 Status CudaStreams::measure() {
   Status status = enter();
   if (status) status = spans_.begin(line(Stream::compute).stream.get());

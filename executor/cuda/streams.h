@@ -17,10 +17,12 @@
 #include "executor/cuda/spans.h"
 #include "executor/cuda/waiting.h"
 #include "executor/device/run_state.h"
+#include "executor/device/streams.h"
+#include "executor/device/timestamps.h"
 
 namespace cleave::runtime::cuda {
 
-class CudaStreams {
+class CudaStreams final : public Streams, public Timestamps {
  public:
   struct Options {
     int events = 256;              ///< number of events in the pool; at least 4
@@ -38,7 +40,7 @@ class CudaStreams {
     std::optional<std::int64_t> order;  ///< if the command holds many operations: the position of the node's operation
   };
 
-  ~CudaStreams();
+  ~CudaStreams() override;
   static Result<std::unique_ptr<CudaStreams>> open(Context& context, const Options& options);
   /// `find` gives the first fault, if there is one.
   void watch_faults(std::function<std::optional<DataFault>()> find) { find_fault_ = std::move(find); }
@@ -61,11 +63,11 @@ class CudaStreams {
     count(stream);
     return status ? status : failed(std::move(status));
   }
-  Event record(Stream stream, bool awaited = false);
-  Status wait(Stream stream, Event event);
-  /// From any thread.
-  Status synchronize(Event event);
-  [[nodiscard]] bool passed(Event event);
+  Event record(Stream stream) override { return record(stream, false); }
+  Event record_awaited(Stream stream) override { return record(stream, true); }
+  Status wait(Stream stream, Event event) override;
+  Status synchronize(Event event) override;
+  [[nodiscard]] bool passed(Event event) override;
   /// Polls until `there()` is true, because the driver cannot wake a thread for a word in memory. Gives up if the run is aborted or
   /// `stops()`.
   Status await(const std::function<bool()>& there, const std::function<bool()>& stops);
@@ -74,12 +76,12 @@ class CudaStreams {
   void abort();
 
   // --- times (spans.h), called by the enqueuing thread; prepare_to_measure comes before that thread exists -----------------------------
-  Status prepare_to_measure() { return spans_.make(options_.timing_events); }
-  Status measure();
-  void label(Stream stream, std::uint64_t label) { spans_.label(stream, label); }
+  Status prepare_to_measure() override;
+  Status measure() override;
+  void label(Stream stream, std::uint64_t label) override { spans_.label(stream, label); }
   /// Called after a command's own wait for the host, so that the wait is not counted as work.
   Status behind_wait(Stream stream) { return spans_.labelled(stream) ? spans_.behind_wait(stream, line(stream).stream.get()) : Status(); }
-  Status measured(Stream stream, bool last, std::vector<Measured>& to);
+  Status measured(Stream stream, bool last, std::vector<Measured>& to) override;
 
  private:
   /// A driver event that was recorded after command `sequence` of a stream.
@@ -103,6 +105,7 @@ class CudaStreams {
   CudaStreams(Context& context, const Options& options);
   Line& line(Stream stream) { return lines_[static_cast<std::size_t>(stream)]; }
 
+  Event record(Stream stream, bool awaited);
   /// Makes the context current on the calling (enqueuing) thread, if it is not yet.
   Status enter();
   /// Makes room for one more command, and stores its origin.

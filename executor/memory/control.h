@@ -6,7 +6,7 @@
 #include <optional>
 #include <set>
 
-#include "executor/device/device.h"
+#include "executor/device/controls.h"
 #include "executor/memory/memory_plan.h"
 #include "partitioner/apply/program.h"
 

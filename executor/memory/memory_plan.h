@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
-#include "executor/device/device.h"
 #include "executor/memory/fusion.h"
 #include "executor/runtime.h"
 #include "partitioner/apply/memory_fit.h"
 #include "partitioner/apply/program.h"
+#include "partitioner/machine/kernel_request.h"
 
 namespace cleave::runtime {
 

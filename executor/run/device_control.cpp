@@ -9,6 +9,7 @@ namespace cleave::runtime {
 /// Prepares the outermost loops and branches that the device may run as one command. Each waits for everything that any of its steps must
 /// wait for: since nothing is sent or received inside, its first steps would wait for that anyway.
 void DeviceSide::prepare_controls() {
+  if (!device_.controls()) return;
   const std::vector<Block>& blocks = prepared_.program->devices[id_].blocks;
   for (std::size_t b = 0; b < blocks.size(); ++b) {
     for (std::size_t s = 0; s < blocks[b].steps.size(); ++s)
@@ -20,7 +21,7 @@ void DeviceSide::prepare_control(const Step& step, std::size_t block, std::size_
   if (plan_.rotation(block)) return;  // the storages of its values change during the loop
   const auto kernel_of = [&](NodeId node) -> std::optional<DeviceStep> {
     const KernelId kernel = turn(0).kernels[node];
-    if (kernel.valid() && !device_.joins(kernel)) return std::nullopt;
+    if (kernel.valid() && !device_.segments()->joins(kernel)) return std::nullopt;
     return DeviceStep{kernel, {}, {}, node, orders_[node]};
   };
   std::optional<FoundControl> found = find_control(*prepared_.program, id_, plan_, block, index, kernel_of);
@@ -33,8 +34,7 @@ void DeviceSide::prepare_control(const Step& step, std::size_t block, std::size_
   }
   note_values(step, prepared.work);
   if (!found->nodes.empty()) prepared.nodes = std::make_shared<const std::vector<NodeId>>(std::move(found->nodes));
-  prepared.id = device_.prepare_control(std::move(found->control));
-  if (!prepared.id.valid()) return;
+  prepared.id = device_.controls()->prepare(std::move(found->control));
   controlled_blocks_.merge(found->blocks);
   controls_.emplace(step.node, std::move(prepared));
 }
@@ -63,7 +63,7 @@ void DeviceSide::note_values(const Step& step, Work& work) const {
 /// False if each node is checked, or if the decisions have to be known.
 bool DeviceSide::runs_whole(const Step& step) const {
   const auto found = controls_.find(step.node);
-  return found != controls_.end() && !verify_ && !observes_ && device_.controls(found->second.id);
+  return found != controls_.end() && !verify_ && !observes_ && device_.controls()->ready(found->second.id);
 }
 
 bool DeviceSide::run_whole(const Step& step, const Origin& here) {

@@ -122,10 +122,10 @@ bool DeviceSide::overlapped(const InParts& work, const Origin& here) {
     done += whole.seconds * work.shares[k];
   }
   clock = done;
-  const Point point{whole.awaited ? device_.record_awaited(Stream::compute) : device_.record(Stream::compute), done};
+  const Point point{whole.awaited ? streams_.record_awaited(Stream::compute) : streams_.record(Stream::compute), done};
   for (const StorageIndex s : whole.reads) hazards_.after(Stream::compute, s, false, point);
   for (const StorageIndex s : whole.writes) hazards_.after(Stream::compute, s, true, point);
-  if (whole.seconds > 0 && device_.simulated())  // as if the operation ran in one go
+  if (whole.seconds > 0 && prepared_.virtual_time)  // as if the operation ran in one go
     track_.add(TimelineEvent::What::compute, id_, here.node, done - whole.seconds, done);
   return true;
 }

@@ -27,12 +27,13 @@ DeviceSide::DeviceSide(Prepared& prepared, DeviceId id)
       graph_(prepared.graph()),
       id_(id),
       device_(*prepared.devices[id]),
+      streams_(device_.streams()),
       fusion_(prepared.fusions[id]),
       plan_(prepared.plans[id]),
       arrivals_(prepared.program->channels.size()),
       orders_(graph_.nodes.size()),
       hazards_(watch_transfers(prepared, id)),
-      measured_(prepared, id, track_) {
+      measured_(prepared, id, device_.timestamps(), track_) {
   std::int32_t most = 1;
   for (const Rotation& rotation : plan_.rotations) most = std::max(most, rotation.turns);
   turns_.resize(static_cast<std::size_t>(most));
@@ -59,7 +60,7 @@ Hazards DeviceSide::watch_transfers(const Prepared& prepared, DeviceId id) {
 
 Result<std::unique_ptr<DeviceSide>> DeviceSide::create(Prepared& prepared, DeviceId id) {
   std::unique_ptr<DeviceSide> side(new DeviceSide(prepared, id));
-  if (Status status = side->device_.allocate(side->plan_.arena_bytes); !status) return status.error();
+  if (Status status = side->device_.allocate(side->plan_.arena_bytes, side->kept_ranges()); !status) return status.error();
   if (Status status = side->prepare_steps(); !status) return status.error();
   if (Status status = side->prepare_travelling(); !status) return status.error();
   if (Status room = side->alone_.empty() ? Status() : side->make_room_to_fetch(); !room) return room.error();
@@ -70,11 +71,25 @@ Result<std::unique_ptr<DeviceSide>> DeviceSide::create(Prepared& prepared, Devic
   return side;
 }
 
-/// Prepares kernels, and uploads the constants, which stay on the device.
-Status DeviceSide::prepare_steps() {
+/// The ranges of constants, and of inputs and parameters that no run changes.
+std::vector<Range> DeviceSide::kept_ranges() const {
   std::set<NodeId> changing;
   for (const GraphState& state : states_of(graph_))
     if (!state.fixed()) changing.insert(state.leaf);
+  std::vector<Range> kept;
+  for (const Block& block : prepared_.program->devices[id_].blocks) {
+    for (const Step& step : block.steps) {
+      const Node& node = graph_.nodes[step.node];
+      const bool leaf = node.kind == NodeKind::input || node.kind == NodeKind::parameter;
+      if (step.kind != StepKind::compute) continue;
+      if (node.kind == NodeKind::constant || (leaf && !changing.contains(step.node))) kept.push_back(plan_.range(node.results[0]));
+    }
+  }
+  return kept;
+}
+
+/// Prepares kernels, and uploads the constants, which stay on the device.
+Status DeviceSide::prepare_steps() {
   const std::vector<Block>& blocks = prepared_.program->devices[id_].blocks;
   for (std::size_t b = 0; b < blocks.size(); ++b) {
     for (std::size_t s = 0; s < blocks[b].steps.size(); ++s) {
@@ -84,7 +99,6 @@ Status DeviceSide::prepare_steps() {
       if (step.kind != StepKind::compute) continue;
       orders_[step.node] = step.order;
       const bool leaf = node.kind == NodeKind::input || node.kind == NodeKind::parameter;
-      if (node.kind == NodeKind::constant || (leaf && !changing.contains(step.node))) device_.keep(plan_.range(node.results[0]));
       if (node.kind == NodeKind::constant) {
         if (Status status = upload(step.node, node.attributes.get<Array>("value")); !status) return status;
       }
@@ -115,19 +129,19 @@ Status DeviceSide::prepare_travelling(ChannelId id, const Rotation* rotation, st
   const Program& program = *prepared_.program;
   const Channel& channel = program.channels[id];
   Travelling& travelling = turn(number).travelling[id];
-  std::vector<Piece> pieces;
   for (const ChannelId each : travelling_with(program, id)) {
     const StorageIndex there = at(rotation, storage(program.channels[each].value), number);
     travelling.storages.push_back(there);
     travelling.seconds += prepared_.costs.channel_seconds[each];
-    pieces.push_back({range(there), program.channels[each].offset});
+    travelling.ranges.push_back({range(there), program.channels[each].offset});
   }
-  if (!channel.packet) return {};
+  CoalescedCopies* const copies = device_.coalesced_copies();
+  if (!channel.packet || !copies) return {};
   if (number > 0 && travelling.storages == turn(0).travelling[id].storages) {
     travelling.pieces = turn(0).travelling[id].pieces;
     return {};
   }
-  Result<PiecesId> prepared = device_.prepare_pieces(std::move(pieces), channel.to == id_ ? Stream::to_device : Stream::to_host);
+  Result<PiecesId> prepared = copies->prepare(travelling.ranges, channel.to == id_ ? Stream::to_device : Stream::to_host);
   if (!prepared) return at_node(graph_, graph_.values[channel.value].producer, prepared.error());
   travelling.pieces = *prepared;
   return {};
@@ -204,8 +218,11 @@ KernelRequest DeviceSide::request_of(NodeId id, const Work& work) const {
 /// Prepares the ranges of the step lists that the device runs as one command. Each waits for everything that any of its steps must wait
 /// for: since ranges end at transfers, its first steps wait for that anyway.
 void DeviceSide::prepare_segments() {
+  if (!device_.segments()) return;
   const IdVector<NodeId, KernelId>& kernels = turn(0).kernels;
-  const auto joins = [&](NodeId node) { return !kernels[node].valid() || (device_.joins(kernels[node]) && !in_parts_.contains(node)); };
+  const auto joins = [&](NodeId node) {
+    return !kernels[node].valid() || (device_.segments()->joins(kernels[node]) && !in_parts_.contains(node));
+  };
   const std::vector<Segment> found = find_segments(*prepared_.program, id_, plan_, kShortestSegment, joins);
   for (const Segment& segment : found) {
     if (controlled_blocks_.contains(segment.block)) continue;
@@ -243,7 +260,7 @@ void DeviceSide::prepare_segment(const Segment& segment, std::vector<NodeId> nod
     std::size_t index = first;
     if (number == 0 || prepared.work.reads != segments_[first].work.reads || prepared.work.writes != segments_[first].work.writes) {
       index = segments_.size();
-      prepared.id = device_.prepare_segment(std::move(steps));
+      prepared.id = device_.segments()->prepare(std::move(steps));
       segments_.push_back(std::move(prepared));
     }
     for (const NodeId node : *together) turn(number).members[node] = {static_cast<std::int32_t>(index), node == together->front()};

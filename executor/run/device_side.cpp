@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "executor/check/verify_node.h"
+#include "executor/device/memory_check.h"
+#include "executor/device/timestamps.h"
 #include "graph/base/exceptions.h"
 
 namespace cleave::runtime {
@@ -51,7 +53,7 @@ Status DeviceSide::begin(RunState& run, const RunOptions& options, const std::ma
   if (verify_)
     if (Status room = make_room_to_fetch(); !room) return room;
   if (Status status = device_.begin_run(run); !status) return status;
-  if (Status ready = track_.on() ? device_.prepare_to_measure() : Status(); !ready) {
+  if (Status ready = track_.on() && device_.timestamps() ? device_.timestamps()->prepare_to_measure() : Status(); !ready) {
     device_.end_run();
     return ready;
   }
@@ -66,7 +68,7 @@ Status DeviceSide::begin(RunState& run, const RunOptions& options, const std::ma
 }
 
 void DeviceSide::drive(RunState::Clock::time_point start) {
-  const bool measures = track_.on() && !device_.simulated();
+  const bool measures = track_.on() && !prepared_.virtual_time;
   const Status begun = measures ? detail::guard_memory([&] { return measured_.begin(start); }) : Status();
   if (begun) {
     walk(*prepared_.program, id_, plan_, *run_, *this, progress_);
@@ -74,7 +76,7 @@ void DeviceSide::drive(RunState::Clock::time_point start) {
     run_->end(begun.error());
   }
   for (int s = 0; s < kStreamCount; ++s) {
-    Status status = detail::guard_memory([&] { return device_.synchronize(device_.record(static_cast<Stream>(s))); });
+    Status status = detail::guard_memory([&] { return streams_.synchronize(streams_.record(static_cast<Stream>(s))); });
     if (!status && !run_->failed()) run_->end(status.error());
   }
   if (const Status taken = detail::guard_memory([&] { return measured_.take(true); }); !taken && !run_->failed()) run_->end(taken.error());
@@ -87,7 +89,7 @@ Status DeviceSide::finish(bool went_well) {
     for (const Move& move : states_)
       if (Status copied = move.to == move.from ? Status() : device_.copy_inside(range(move.to), range(move.from), {}); !copied)
         return copied;
-    return device_.synchronize(device_.record(Stream::compute));
+    return streams_.synchronize(streams_.record(Stream::compute));
   });
   device_.end_run();
   return status;
@@ -101,7 +103,7 @@ Result<Array> DeviceSide::read(ValueId value) {
   if (Status status = device_.begin_run(run); !status) return status.error();
   const Status copied = detail::guard_memory([&]() -> Status {
     if (Status status = device_.copy_to_host(fetched_, range(storage(value)), {}); !status) return status;
-    return device_.synchronize(device_.record(Stream::to_host));
+    return streams_.synchronize(streams_.record(Stream::to_host));
   });
   device_.end_run();
   if (!copied) return copied.error();
@@ -133,7 +135,7 @@ Status DeviceSide::wait(Stream stream, const Event& event) {
   std::uint64_t& waited = waited_[static_cast<std::size_t>(stream)][static_cast<std::size_t>(event.stream)];
   if (waited >= event.sequence) return {};
   waited = event.sequence;
-  return device_.wait(stream, event);
+  return streams_.wait(stream, event);
 }
 
 template <class F>
@@ -141,7 +143,7 @@ bool DeviceSide::issue(const WorkView& work, const Origin& here, F&& enqueue, co
   constexpr auto kWhat = TimelineEvent::What::compute;
   const std::optional<Point> point =
       put(Stream::compute, work, {kWhat, together ? together->back() : here.node, {}, together}, here, enqueue);
-  if (point && work.seconds > 0 && device_.simulated()) track_.add(kWhat, id_, here.node, begun_, point->time);
+  if (point && work.seconds > 0 && prepared_.virtual_time) track_.add(kWhat, id_, here.node, begun_, point->time);
   return point.has_value();
 }
 
@@ -155,7 +157,7 @@ bool DeviceSide::compute(const Step& step, const Origin& here, std::int64_t trip
 }
 
 bool DeviceSide::launch(const PreparedControl& control, std::int64_t count, const Origin& here) {
-  const auto enqueue = [&] { return device_.launch_control(control.id, count, here); };
+  const auto enqueue = [&] { return device_.controls()->launch(control.id, count, here); };
   return control.nodes ? issue(control.work, here, enqueue, control.nodes) : issue(control.work, here, enqueue);
 }
 
@@ -163,7 +165,7 @@ bool DeviceSide::launch(const Node& node, const Origin& here) {
   if (const PreparedSegment* segment = segment_of(here.node)) {
     return !turn().members[here.node].first ||
            issue(
-               segment->work, here, [&] { return device_.launch_segment(segment->id, here); }, segment->nodes);
+               segment->work, here, [&] { return device_.segments()->launch(segment->id, here); }, segment->nodes);
   }
   if (!turn().kernels[here.node].valid()) return true;  // the node runs with a later one, or has nothing to do
   if (!in_parts_.empty() && !verify_)
@@ -188,7 +190,7 @@ bool DeviceSide::launch(const Node& node, const Origin& here) {
 std::optional<std::vector<Array>> DeviceSide::fetch(const std::vector<ValueId>& values, const Origin& here) {
   std::vector<Array> arrays;
   // The compute stream comes first: hazards are not tracked for memory that no transfer accesses.
-  Status status = device_.synchronize(device_.record(Stream::compute));
+  Status status = streams_.synchronize(streams_.record(Stream::compute));
   for (ValueId value : values) {
     Array array(graph_.values[value].type);
     if (status) {
@@ -196,7 +198,7 @@ std::optional<std::vector<Array>> DeviceSide::fetch(const std::vector<ValueId>& 
       std::optional<Point> point =
           put(Stream::to_host, {{&from, 1}, {}, 0}, {}, here, [&] { return device_.copy_to_host(fetched_, range(from), here); });
       if (!point) return std::nullopt;
-      status = device_.synchronize(point->event);
+      status = streams_.synchronize(point->event);
     }
     if (status && array.type().bytes() > 0) std::memcpy(array.mutable_bytes(), fetched_, static_cast<std::size_t>(array.type().bytes()));
     arrays.push_back(std::move(array));
@@ -227,10 +229,12 @@ bool DeviceSide::settle(const Rotation& rotation, const Origin& here) {
 }
 
 bool DeviceSide::discard(const std::vector<StorageIndex>& dead, const Origin& here) {
+  MemoryCheck* const check = device_.memory_check();
+  if (!check) return true;
   for (const StorageIndex each : dead) {
     const StorageIndex s = now_at(each);
     if (hazards_.watched(s)) continue;  // a copy may still read it, and a hint is not worth a wait
-    if (Status status = device_.discard(range(s), here); !status) return fail(here, status.error());
+    if (Status status = check->discard(range(s), here); !status) return fail(here, status.error());
   }
   return true;
 }

@@ -8,6 +8,8 @@
 #include <set>
 #include <span>
 
+#include "executor/device/coalesced_copies.h"
+#include "executor/device/controls.h"
 #include "executor/memory/segments.h"
 #include "executor/report/observation.h"
 #include "executor/run/hazards.h"
@@ -79,7 +81,8 @@ class DeviceSide final : public Worker {
   /// A coalesced transfer: its storages on this device and its copy command.
   struct Travelling {
     std::vector<StorageIndex> storages;
-    PiecesId pieces;  ///< invalid: the only storage is copied by itself
+    std::vector<Piece> ranges;  ///< of the storages
+    PiecesId pieces;            ///< invalid: each storage is copied by itself
     double seconds = 0;
   };
   /// An operation that is launched for ranges of rows, each as soon as the chunks that it reads have arrived.
@@ -101,6 +104,7 @@ class DeviceSide final : public Worker {
   };
   DeviceSide(Prepared& prepared, DeviceId id);
   static Hazards watch_transfers(const Prepared& prepared, DeviceId id);
+  [[nodiscard]] std::vector<Range> kept_ranges() const;
   Status prepare_steps();
   Status prepare_travelling();
   void find_awaited();
@@ -156,6 +160,8 @@ class DeviceSide final : public Worker {
   /// Issues a step of the program on the compute stream, or several steps if they are launched `together`.
   template <class F>
   bool issue(const WorkView& work, const Origin& here, F&& enqueue, const MeasuredTrack::Nodes& together = {});
+  Status copy(const Travelling& to, const std::byte* from, const Origin& here);
+  Status copy(std::byte* to, const Travelling& from, const Origin& here);
   Status copy_in_parts(const Range& to, const Ring::Slot& slot, Arrivals& arrivals, const Origin& here, bool& stopped);
   Status copy_in_parts(Ring::Slot& slot, const Range& from, const Origin& here);
   void note_arrivals(ChannelId channel);
@@ -184,6 +190,7 @@ class DeviceSide final : public Worker {
   const Graph& graph_;
   const DeviceId id_;
   Device& device_;
+  Streams& streams_;
   const Fusion& fusion_;
   const MemoryPlan& plan_;
   std::vector<Turn> turns_;
@@ -235,7 +242,7 @@ std::optional<Point> DeviceSide::put(Stream stream, const WorkView& work, const 
     return std::nullopt;
   }
   clock = ends_;
-  Point point{work.awaited ? device_.record_awaited(stream) : device_.record(stream), clock};
+  Point point{work.awaited ? streams_.record_awaited(stream) : streams_.record(stream), clock};
   for (StorageIndex s : work.reads) hazards_.after(stream, s, false, point);
   for (StorageIndex s : work.writes) hazards_.after(stream, s, true, point);
   return point;

@@ -1,6 +1,7 @@
 // DeviceSide, part: transfers to and from an accelerator: by its copy engines, in chunks if the value is large, or through mailboxes.
 #include <algorithm>
 
+#include "executor/device/mailboxes.h"
 #include "executor/run/device_side.h"
 
 namespace cleave::runtime {
@@ -12,12 +13,26 @@ void DeviceSide::note_copies(const Step& step, TransferCount& count, Stream stre
     const ValueId value = prepared_.channel(each).value;
     const std::int64_t bytes = range(storage(value)).bytes;
     const double end = begin + prepared_.costs.channel_seconds[each];
-    if (end > begin && device_.simulated())
+    if (end > begin && prepared_.virtual_time)
       track_.add({TimelineEvent::What::transfer, id_, graph_.values[value].producer, begin, end, bytes, lane_of(stream), {}});
     begin = end;
     ++count.count;
     count.bytes += bytes;
   }
+}
+
+Status DeviceSide::copy(const Travelling& to, const std::byte* from, const Origin& here) {
+  if (to.pieces) return device_.coalesced_copies()->copy_to_device(to.pieces, from, here);
+  for (const Piece& piece : to.ranges)
+    if (Status status = device_.copy_to_device(piece.range, from + piece.offset, here); !status) return status;
+  return {};
+}
+
+Status DeviceSide::copy(std::byte* to, const Travelling& from, const Origin& here) {
+  if (from.pieces) return device_.coalesced_copies()->copy_to_host(to, from.pieces, here);
+  for (const Piece& piece : from.ranges)
+    if (Status status = device_.copy_to_host(to + piece.offset, piece.range, here); !status) return status;
+  return {};
 }
 
 /// Copies each chunk as soon as the host has staged it. If an operation processes the value while it arrives, records an event for each of
@@ -37,7 +52,7 @@ Status DeviceSide::copy_in_parts(const Range& to, const Ring::Slot& slot, Arriva
     if (Status status = device_.copy_to_device({to.offset + begin, end - begin}, slot.at + begin, here); !status) return status;
     begin = end;
     for (; watched && launch < arrivals.parts.size() && arrivals.parts[launch] == i + 1; ++launch)
-      arrivals.there[launch] = device_.record(Stream::to_device);
+      arrivals.there[launch] = streams_.record(Stream::to_device);
   }
   if (slot.in_parts) follow_parts(slot, to.bytes);
   return {};
@@ -67,7 +82,7 @@ void DeviceSide::follow_parts(const Ring::Slot& slot, std::int64_t bytes) {
 /// Copies chunk by chunk; the host fetches each chunk as soon as it has arrived.
 Status DeviceSide::copy_in_parts(Ring::Slot& slot, const Range& from, const Origin& here) {
   for (std::size_t i = 0; i < prepared_.parts(from.bytes); ++i) {
-    if (i > 0) slot.arrived.push_back(device_.record(Stream::to_host));
+    if (i > 0) slot.arrived.push_back(streams_.record(Stream::to_host));
     const Range part = prepared_.part(i, from.bytes);
     if (Status status = device_.copy_to_host(slot.data + part.offset, {from.offset + part.offset, part.bytes}, here); !status)
       return status;
@@ -90,12 +105,12 @@ bool DeviceSide::receive(const Step& step, const Origin& here) {
   const Travelling& all = turn().travelling[step.channel];
   bool stopped = false;
   std::optional<Point> point = put(Stream::to_device, {{}, all.storages, all.seconds}, crossed(step), here, [&]() -> Status {
-    if (all.pieces) return device_.copy_to_device(all.pieces, slot->at, here);
+    if (prepared_.channel(step.channel).packet) return copy(all, slot->at, here);
     return copy_in_parts(range(all.storages[0]), *slot, arrivals_[step.channel], here, stopped);
   });
   if (!point || stopped) return false;
   driver_ = std::max(driver_, slot->ready.time);
-  if (driver_ > before && device_.simulated()) track_.add(TimelineEvent::What::wait, id_, here.node, before, driver_);
+  if (driver_ > before && prepared_.virtual_time) track_.add(TimelineEvent::What::wait, id_, here.node, before, driver_);
   slot->free = *point;
   ring.release(*run_);
   note_arrivals(step.channel);
@@ -104,11 +119,12 @@ bool DeviceSide::receive(const Step& step, const Origin& here) {
 }
 
 bool DeviceSide::take(Exchange& exchange, const Step& step, const Origin& here) {
+  Mailboxes& mailboxes = *device_.mailboxes();
   const std::uint64_t number = exchange.next_of_device();
   const Travelling& all = turn().travelling[step.channel];
   const auto enqueue = [&] {
     const Delivery delivery{exchange.slot(number), exchange.mailbox(), number, number};
-    return all.pieces ? device_.take(all.pieces, delivery, here) : device_.take(crossing(step), delivery, here);
+    return all.pieces ? mailboxes.take(all.pieces, delivery, here) : mailboxes.take(crossing(step), delivery, here);
   };
   if (!put(Stream::compute, {{}, all.storages, 0}, crossed(step), here, enqueue)) return false;
   host_reached_ = exchange.of_host(here.position);
@@ -117,6 +133,7 @@ bool DeviceSide::take(Exchange& exchange, const Step& step, const Origin& here) 
 }
 
 bool DeviceSide::give(Exchange& exchange, const Step& step, const Origin& here) {
+  Mailboxes& mailboxes = *device_.mailboxes();
   const std::uint64_t number = exchange.next_of_device();
   const Travelling& all = turn().travelling[step.channel];
   // A value that the compute stream has taken since was sent after the host took this slot's last value, so the slot is free by now.
@@ -124,7 +141,7 @@ bool DeviceSide::give(Exchange& exchange, const Step& step, const Origin& here) 
   exchange.place(number) = exchange.of_host(here.position);
   const auto enqueue = [&] {
     const Delivery delivery{exchange.slot(number), exchange.mailbox(), number, free ? 0 : exchange.before(number)};
-    return all.pieces ? device_.give(all.pieces, delivery, here) : device_.give(crossing(step), delivery, here);
+    return all.pieces ? mailboxes.give(all.pieces, delivery, here) : mailboxes.give(crossing(step), delivery, here);
   };
   if (!put(Stream::compute, {all.storages, {}, 0}, crossed(step), here, enqueue)) return false;
   note_copies(step, sent_, Stream::compute);
@@ -150,11 +167,12 @@ bool DeviceSide::send(const Step& step, const Origin& here) {
   driver_ = std::max(driver_, slot->free.time);
   const Travelling& all = turn().travelling[step.channel];
   const bool at_root = prepared_.channel(step.channel).region == Graph::kRoot;  // in a loop, a later trip may overtake it
-  const Array* given = at_root && !all.pieces ? prepared_.caller_memory.target(step.value) : nullptr;
+  const bool packet = prepared_.channel(step.channel).packet.valid();
+  const Array* given = at_root && !packet ? prepared_.caller_memory.target(step.value) : nullptr;
   std::byte* to = given ? writable(*given) : slot->data;
   slot->arrived.clear();
   std::optional<Point> point = put(Stream::to_host, {all.storages, {}, all.seconds}, crossed(step), here, [&]() -> Status {
-    if (all.pieces) return device_.copy_to_host(to, all.pieces, here);
+    if (packet) return copy(to, all, here);
     if (given) return device_.copy_to_host(to, range(all.storages[0]), here);
     if (prepared_.read_in_slot[step.channel] && !prepared_.read_in_parts[step.channel])
       return device_.copy_to_host(to, range(all.storages[0]), here);

@@ -35,7 +35,8 @@ void EarlyOutputs::carry(RunState& run) {
     // Waits at the position of the host's receive: errors after that position do not concern the output.
     const Ring::Slot* slot = prepared_.ring(step.channel).first(run, {step.node, {step.order}});
     if (!slot) return;
-    if (!prepared_.devices[prepared_.channel(step.channel).from]->synchronize(slot->ready.event)) return;  // the host reports the error
+    if (!prepared_.devices[prepared_.channel(step.channel).from]->streams().synchronize(slot->ready.event))
+      return;  // the host reports the error
     const Status told = outputs_.hand_in(step.value, [&] {
       if (const Array* given = prepared_.caller_memory.target(step.value); given && slot->at == given->bytes()) return *given;
       Array array(prepared_.graph().values[step.value].type);

@@ -4,7 +4,8 @@
 
 #include <vector>
 
-#include "executor/device/device.h"
+#include "executor/device/mailbox.h"
+#include "executor/device/position.h"
 
 namespace cleave::runtime {
 

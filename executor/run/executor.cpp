@@ -57,8 +57,7 @@ class AsynchronousExecutor final : public Executor {
     if (!watch) return watch.error();
     watch_ = *std::move(watch);
     std::size_t threads = drivers_.size();
-    for (const auto& device : prepared_->devices)
-      if (device && device->simulated()) threads += kStreamCount;
+    if (simulated_) threads += drivers_.size() * kStreamCount;
     return ThreadCache::warm(threads_, threads);
   }
 

@@ -93,7 +93,7 @@ void HostSide::begin_to_leave(const Overlap::Crossing& of) {
   crossing.parts = 0;
   Ring& ring = prepared_.ring(of.channel);
   Ring::Slot* const slot = ring.spare(*run_);
-  if (!slot || !prepared_.devices[prepared_.channel(of.channel).to]->passed(slot->free.event)) return;
+  if (!slot || !prepared_.devices[prepared_.channel(of.channel).to]->streams().passed(slot->free.event)) return;
   crossing.slot = slot;
   crossing.free = slot->free.time;
   slot->at = slot->data;

@@ -55,7 +55,7 @@ void HostPlaces::compute(ValueId value, RunState& run) {
   const StorageIndex storage = plan_.storage_of[value];
   const Ring::Slot* slot = prepared_.ring(channel).spare(run);
   // The slot's last value may still be in flight. Waiting for it could be a deadlock, if it depends on values sent after this one.
-  const bool free = slot && prepared_.devices[prepared_.channel(channel).to]->passed(slot->free.event);
+  const bool free = slot && prepared_.devices[prepared_.channel(channel).to]->streams().passed(slot->free.event);
   now_[index(storage)] = free ? slot->data : home_[index(storage)];
 }
 

@@ -2,6 +2,7 @@
 #include <cstring>
 #include <utility>
 
+#include "executor/device/mailboxes.h"
 #include "executor/run/host_side.h"
 
 namespace cleave::runtime {
@@ -9,7 +10,7 @@ namespace cleave::runtime {
 bool HostSide::await(DeviceId device, const Event& event, const Origin& here) {
   if (event.sequence == 0) return true;
   run_->set_waiting(kHost, here.node);
-  const Status status = prepared_.devices[device]->synchronize(event);
+  const Status status = prepared_.devices[device]->streams().synchronize(event);
   run_->clear_waiting(kHost);
   return status.ok() || fail(here, status.error());
 }
@@ -27,8 +28,8 @@ bool HostSide::synchronize(DeviceId device, const Point& point, const Origin& he
 bool HostSide::await(const Exchange& exchange, DeviceId device, std::uint64_t number, const MailboxSlot* slot, const Origin& here) {
   const bool there = exchange.mailbox().heard() >= number;
   if (!there) run_->set_waiting(kHost, here.node);
-  const Status status =
-      prepared_.devices[device]->await(exchange.mailbox(), number, slot, [&] { return run_->failed() && run_->stops(here.position); });
+  const Status status = prepared_.devices[device]->mailboxes()->await(exchange.mailbox(), number, slot,
+                                                                      [&] { return run_->failed() && run_->stops(here.position); });
   if (!there) run_->clear_waiting(kHost);
   return status.ok() || fail(here, status.error());
 }

@@ -17,9 +17,9 @@ void MeasuredTrack::reset() {
 }
 
 Status MeasuredTrack::begin(Clock::time_point start) {
-  const Result<bool> measures = prepared_.devices[id_]->measure();
-  if (!measures) return measures.error();
-  on_ = *measures;
+  if (timestamps_)
+    if (Status measures = timestamps_->measure(); !measures) return measures;
+  on_ = timestamps_ != nullptr;
   start_ = computed_ = start;
   labels_ = compute_label_ = 0;
   unfinished_ = 0;
@@ -28,12 +28,11 @@ Status MeasuredTrack::begin(Clock::time_point start) {
 
 Status MeasuredTrack::expect(Stream stream, const Note& note) {
   if (!on_) return {};
-  Device& device = *prepared_.devices[id_];
   if (!note.node.valid()) {
-    device.label(stream, 0);
+    timestamps_->label(stream, 0);
     return {};
   }
-  device.label(stream, ++labels_);
+  timestamps_->label(stream, ++labels_);
   expected_[static_cast<std::size_t>(stream)].push_back({labels_, note});
   if (stream == Stream::compute) compute_label_ = labels_;
   return labels_ % kStride == 0 ? take(false) : Status();
@@ -53,7 +52,7 @@ Status MeasuredTrack::take(bool last) {
 
 Status MeasuredTrack::take(Stream stream, bool last) {
   known_.clear();
-  Status status = prepared_.devices[id_]->measured(stream, last, known_);
+  Status status = timestamps_->measured(stream, last, known_);
   std::deque<Expected>& expected = expected_[static_cast<std::size_t>(stream)];
   for (const Measured& measured : known_) {
     while (expected.front().label < measured.label) expected.pop_front();  // the device executed no work for these

@@ -7,6 +7,7 @@
 #include <memory>
 #include <vector>
 
+#include "executor/device/timestamps.h"
 #include "executor/run/prepared.h"
 
 namespace cleave::runtime {
@@ -24,7 +25,9 @@ class MeasuredTrack {
     bool unfinished = false;  ///< computing: the next command continues the same operation
   };
 
-  MeasuredTrack(const Prepared& prepared, DeviceId id, Track& track) : prepared_(prepared), id_(id), track_(track) {}
+  /// `timestamps`: those of the device `id`; null: it has no clock of its own.
+  MeasuredTrack(const Prepared& prepared, DeviceId id, Timestamps* timestamps, Track& track)
+      : prepared_(prepared), id_(id), timestamps_(timestamps), track_(track) {}
 
   /// Must be called before each run: turns measurement off.
   void reset();
@@ -58,6 +61,7 @@ class MeasuredTrack {
 
   const Prepared& prepared_;
   const DeviceId id_;
+  Timestamps* const timestamps_;
   Track& track_;
   bool on_ = false;
   Clock::time_point start_;

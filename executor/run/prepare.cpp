@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "executor/device/kernel.h"
+#include "executor/device/mailboxes.h"
 #include "executor/memory/host_fit.h"
 #include "executor/run/prepared.h"
 
@@ -91,9 +92,9 @@ IdVector<ChannelId, std::int64_t> host_orders(const Program& program) {
 constexpr std::int64_t kWord = sizeof(std::uint64_t);
 
 Result<std::optional<Exchange>> open_exchange(Device& device, std::int64_t bytes, int capacity, std::int64_t host_order) {
-  Result<std::optional<Mailbox>> mailbox = device.open_mailbox();
+  if (!device.mailboxes()) return std::optional<Exchange>();
+  Result<Mailbox> mailbox = device.mailboxes()->open();
   if (!mailbox) return mailbox.error();
-  if (!*mailbox) return std::optional<Exchange>();
   std::vector<MailboxSlot> slots;
   for (int i = 0; i < capacity; ++i) {
     const std::int64_t command = (bytes + kWord - 1) / kWord * kWord;  // after the value
@@ -101,7 +102,7 @@ Result<std::optional<Exchange>> open_exchange(Device& device, std::int64_t bytes
     if (!slot) return slot.error();
     slots.push_back({*slot, reinterpret_cast<std::uint64_t*>(*slot + command)});
   }
-  return std::optional(Exchange(**mailbox, std::move(slots), host_order));
+  return std::optional(Exchange(*mailbox, std::move(slots), host_order));
 }
 
 Result<Ring> open_ring(Device& device, std::int64_t bytes, int capacity) {
@@ -183,6 +184,7 @@ Result<std::unique_ptr<Prepared>> prepare(std::shared_ptr<const Program> program
   auto prepared = std::make_unique<Prepared>();
   prepared->program = std::move(program);
   prepared->costs = costs;
+  prepared->virtual_time = setup.back_end.simulates;
   prepared->part_bytes = std::max<std::int64_t>(setup.part_bytes, 1);
   Result<BoundAttributes> bound = load_host_functions(prepared->graph(), setup.library_paths);
   if (!bound) return bound.error();

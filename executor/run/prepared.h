@@ -42,6 +42,7 @@ struct Prepared {
   std::int64_t part_bytes = 0;  ///< larger values are staged and copied in chunks of this many bytes
   PrecisionOf precision;        ///< of the accelerator's matrix products; null: f32
   double patience = 0;          ///< timeout in seconds of an asynchronous host function without a deadline of its own
+  bool virtual_time = false;    ///< times are those of the virtual clock, which replays `costs`
   CallerMemory caller_memory;   ///< of the run in progress
 
   [[nodiscard]] const Graph& graph() const { return *program->graph; }

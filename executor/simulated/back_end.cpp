@@ -32,7 +32,7 @@ Status check(const ExecutorOptions& options) {
 Result<std::unique_ptr<Device>> open(int, const ExecutorOptions& options) {
   const Result<Faults> faults = Faults::parse(options.inject);
   if (!faults) return faults.error();
-  return SimulatedDevice::open(options, *faults);
+  return std::unique_ptr<Device>(std::make_unique<SimulatedDevice>(options, *faults));
 }
 
 /// Ordinary memory marked as page-locked, so that errors in the use of such arrays show up here too.

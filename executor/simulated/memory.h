@@ -7,8 +7,9 @@
 #include <memory>
 #include <vector>
 
-#include "executor/device/device.h"
 #include "executor/simulated/trap.h"
+#include "graph/base/result.h"
+#include "partitioner/machine/kernel_request.h"
 
 namespace cleave::runtime {
 

@@ -76,6 +76,14 @@ void SimulatedStreams::enqueue(Stream stream, const Command& command) {
   changed_.notify_all();
 }
 
+Status SimulatedStreams::wait(Stream stream, Event event) {
+  if (event.sequence == 0 || event.stream == stream) return {};
+  Command command;
+  command.after = event;
+  enqueue(stream, command);
+  return {};
+}
+
 Event SimulatedStreams::record(Stream stream) {
   std::lock_guard lock(mutex_);
   return {stream, queue(stream).enqueued};

@@ -10,15 +10,15 @@
 #include <optional>
 #include <vector>
 
-#include "executor/device/event.h"
 #include "executor/device/run_state.h"
+#include "executor/device/streams.h"
 #include "executor/device/thread_cache.h"
 #include "executor/options.h"
 #include "executor/simulated/action.h"
 
 namespace cleave::runtime {
 
-class SimulatedStreams {
+class SimulatedStreams final : public Streams {
  public:
   struct Command {
     Action action;  ///< null: a wait
@@ -30,16 +30,18 @@ class SimulatedStreams {
   SimulatedStreams(ExecutorOptions::Schedule schedule, std::uint64_t seed);
   SimulatedStreams(const SimulatedStreams&) = delete;
   SimulatedStreams& operator=(const SimulatedStreams&) = delete;
-  ~SimulatedStreams();
+  ~SimulatedStreams() override;
 
   /// Borrows threads for a run. An Error (machine) if the system cannot create them.
   Status begin(RunState& run);
   /// Waits until all queues are empty, and returns the threads.
   void end();
   void enqueue(Stream stream, const Command& command);
-  Event record(Stream stream);
-  Status synchronize(Event event);
-  [[nodiscard]] bool passed(Event event);
+  Event record(Stream stream) override;
+  Event record_awaited(Stream stream) override { return record(stream); }
+  Status wait(Stream stream, Event event) override;
+  Status synchronize(Event event) override;
+  [[nodiscard]] bool passed(Event event) override;
   void abort();
 
  private:

@@ -18,6 +18,10 @@
 #include <vector>
 
 #include "executor/cuda/cuda_device.h"
+#include "executor/cuda/deciding.h"
+#include "executor/cuda/handover.h"
+#include "executor/cuda/kernel_source.h"
+#include "executor/cuda/matmul/matmul.h"
 #include "tests/support/namespaces.h"
 
 namespace cleave::testing {

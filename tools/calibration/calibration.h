@@ -22,6 +22,7 @@ class Device;
 struct CalibrationOptions {
   /// Opens the accelerator; null: there is none, and the accelerators of `given` are kept unchanged.
   std::function<Result<std::unique_ptr<runtime::Device>>()> open;
+  bool simulates = false;           ///< the accelerator's times are those of a virtual clock
   kernels::KernelSupport supports;  ///< the accelerator's kernels; null: all
   /// Provides names and numbers that are not measured: memory sizes, rates of types without a matrix product.
   Machine given;

@@ -9,6 +9,7 @@
 
 #include "executor/device/device.h"
 #include "executor/device/run_state.h"
+#include "executor/device/segments.h"
 #include "tools/calibration/points.h"
 
 namespace cleave::calibration {
@@ -84,7 +85,7 @@ class DeviceCalibration {
   /// Allocates memory and staging, and compiles the kernels, before any measurement.
   Status make_ready() {
     arena_ = std::max(rounded(options_.memory_bytes) + 5 * kAlignment, rounded(options_.largest_copy));
-    if (Status status = device_.allocate(arena_); !status) return status;
+    if (Status status = device_.allocate(arena_, {}); !status) return status;
     Result<std::byte*> staging = device_.allocate_staging(options_.largest_copy);
     if (!staging) return staging.error();
     staging_ = *staging;
@@ -149,10 +150,11 @@ class DeviceCalibration {
 
   /// A segment that launches the kernel `count` times, if the device can join launches.
   SegmentId in_a_row(KernelId kernel, std::size_t count) {
-    if (!device_.joins(kernel)) return {};
+    Segments* const segments = device_.segments();
+    if (!segments || !segments->joins(kernel)) return {};
     DeviceStep step;
     step.kernel = kernel;
-    return device_.prepare_segment(std::vector<DeviceStep>(count, step));
+    return segments->prepare(std::vector<DeviceStep>(count, step));
   }
 
   /// Uploads the operands of the call.
@@ -181,7 +183,7 @@ class DeviceCalibration {
     for (std::int64_t done = 0; done < arena_; done += options_.largest_copy) {
       const Range piece{done, std::min(options_.largest_copy, arena_ - done)};
       if (Status status = device_.copy_to_device(piece, staging_, {}); !status) return status;
-      if (Status status = device_.synchronize(device_.record(Stream::to_device)); !status) return status;
+      if (Status status = device_.streams().synchronize(device_.streams().record(Stream::to_device)); !status) return status;
     }
     say("launches", 0.35);
     const Range tiny{0, 4 * kAlignment};  // operands and result of the tiny kernel, so that it reads only written memory
@@ -209,17 +211,17 @@ class DeviceCalibration {
     if (!one) return one.error();
     const Result<double> hop = seconds([&]() -> Status {
       if (Status status = device_.launch(tiny_, {}); !status) return status;
-      if (Status status = device_.wait(Stream::to_host, device_.record(Stream::compute)); !status) return status;
+      if (Status status = device_.streams().wait(Stream::to_host, device_.streams().record(Stream::compute)); !status) return status;
       return wait(Stream::to_host);
     });
     if (!hop) return hop.error();
     const Result<double> trip = seconds([&]() -> Status {
       if (Status status = device_.launch(tiny_, {}); !status) return status;
-      if (Status status = device_.wait(Stream::to_host, device_.record(Stream::compute)); !status) return status;
+      if (Status status = device_.streams().wait(Stream::to_host, device_.streams().record(Stream::compute)); !status) return status;
       if (Status status = device_.copy_to_host(staging_, {2 * kAlignment, 8}, {}); !status) return status;
       if (Status status = wait(Stream::to_host); !status) return status;
       if (Status status = device_.copy_to_device({0, 8}, staging_, {}); !status) return status;
-      if (Status status = device_.wait(Stream::compute, device_.record(Stream::to_device)); !status) return status;
+      if (Status status = device_.streams().wait(Stream::compute, device_.streams().record(Stream::to_device)); !status) return status;
       return launch(tiny_);
     });
     if (!trip) return trip.error();
@@ -230,7 +232,7 @@ class DeviceCalibration {
 
   Status measure_graph() {
     const Result<double> graph = seconds([&]() -> Status {
-      if (Status status = device_.launch_segment(graph_, {}); !status) return status;
+      if (Status status = device_.segments()->launch(graph_, {}); !status) return status;
       return wait(Stream::compute);
     });
     if (!graph) return graph.error();
@@ -250,7 +252,7 @@ class DeviceCalibration {
       const bool in_graph = *graph;
       const auto calls = [&](int count) -> Status {
         for (int i = 0; i < count; ++i) {
-          const Status status = in_graph ? device_.launch_segment(found->steps, {}) : device_.launch(found->kernel, {});
+          const Status status = in_graph ? device_.segments()->launch(found->steps, {}) : device_.launch(found->kernel, {});
           if (!status) return status;
         }
         return wait(Stream::compute);
@@ -332,7 +334,7 @@ class DeviceCalibration {
     if (Status status = device_.launch(kernel, {}); !status) return status;
     return wait(Stream::compute);
   }
-  Status wait(Stream stream) { return device_.synchronize(device_.record(stream)); }
+  Status wait(Stream stream) { return device_.streams().synchronize(device_.streams().record(stream)); }
   template <class F>
   Result<double> seconds(F&& call) {
     return seconds_of_call(options_.seconds_a_point, [&](int calls) -> Status {

@@ -66,6 +66,7 @@ CalibrationOptions options_for(const Options& options, const ExecutorSetup& devi
   while (static_cast<double>(calibration.largest_copy) > memory / 4 && calibration.largest_copy > (1 << 20)) calibration.largest_copy /= 2;
   while (static_cast<double>(calibration.memory_bytes) > memory / 16 && calibration.memory_bytes > (4 << 20)) calibration.memory_bytes /= 2;
   if (measures_accelerator(device)) {
+    calibration.simulates = device.back_end.simulates;
     calibration.open = [device] { return device.back_end.open(device.ordinal, device); };
     calibration.supports = device.back_end.supports;
   }

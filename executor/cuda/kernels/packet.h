@@ -5,6 +5,7 @@
 #include <span>
 
 #include "executor/cuda/kernel_source.h"
+#include "executor/device/coalesced_copies.h"
 
 namespace cleave::runtime::cuda {
 

@@ -307,19 +307,19 @@ TEST(CudaDevice, AnEventThatIsAwaitedStandsBehindItsOwnCommandAndNoLaterOne) {
   FakeDriver driver(Schedule::latest);
   Result<std::unique_ptr<Device>> device = driver.opener()(0, {});
   ASSERT_TRUE(device);
-  ASSERT_TRUE((*device)->allocate(1024));
+  ASSERT_TRUE((*device)->allocate(1024, {}));
   RunState run;
   ASSERT_TRUE((*device)->begin_run(run));
   const auto fill = [&] { ASSERT_TRUE((*device)->fill({0, 4}, 1, {})); };
   const auto records = [&] { return driver.count("cuEventRecord"); };
   fill();
-  (*device)->record(Stream::compute);
+  (*device)->streams().record(Stream::compute);
   EXPECT_EQ(records(), 0);
   fill();
-  const Event awaited = (*device)->record_awaited(Stream::compute);
+  const Event awaited = (*device)->streams().record_awaited(Stream::compute);
   EXPECT_EQ(records(), 1);
   fill();
-  ASSERT_TRUE((*device)->wait(Stream::to_device, awaited));
+  ASSERT_TRUE((*device)->streams().wait(Stream::to_device, awaited));
   EXPECT_EQ(records(), 1);  // otherwise the wait would include the whole stream
   EXPECT_EQ(driver.count("cuStreamWaitEvent"), 1);
   (*device)->end_run();

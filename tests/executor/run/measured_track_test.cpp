@@ -13,59 +13,32 @@ using namespace runtime;
 using std::chrono::seconds;
 using What = TimelineEvent::What;
 
-/// A device that does nothing and returns the measurements that the test gives it.
-class Stub final : public runtime::Device {
+/// The clock of a device that gives the measurements that the test gives it.
+class StubTimestamps final : public Timestamps {
  public:
   std::array<std::vector<Measured>, kStreamCount> known;
   std::array<std::uint64_t, kStreamCount> labels{};
   int asked = 0;
 
-  Result<bool> measure() override { return true; }
+  Status prepare_to_measure() override { return {}; }
+  Status measure() override { return {}; }
   void label(Stream stream, std::uint64_t label) override { labels[static_cast<std::size_t>(stream)] = label; }
   Status measured(Stream stream, bool, std::vector<Measured>& to) override {
     to = std::exchange(known[static_cast<std::size_t>(stream)], {});
     ++asked;
     return {};
   }
-
-  Status allocate(std::int64_t) override { return {}; }
-  Result<std::byte*> allocate_staging(std::int64_t) override { return nullptr; }
-  Result<KernelId> prepare(KernelRequest) override { return KernelId(0); }
-  Result<PiecesId> prepare_pieces(std::vector<Piece>, Stream) override { return PiecesId(0); }
-  Status upload(Range, const std::byte*, bool) override { return {}; }
-  Status begin_run(RunState&) override { return {}; }
-  void end_run() override {}
-  Status launch(KernelId, const Origin&) override { return {}; }
-  Status copy_to_device(Range, const std::byte*, const Origin&) override { return {}; }
-  Status copy_to_host(std::byte*, Range, const Origin&) override { return {}; }
-  Status copy_to_device(PiecesId, const std::byte*, const Origin&) override { return {}; }
-  Status copy_to_host(std::byte*, PiecesId, const Origin&) override { return {}; }
-  Status copy_inside(Range, Range, const Origin&) override { return {}; }
-  Status fill(Range, std::int32_t, const Origin&) override { return {}; }
-  Status discard(Range, const Origin&) override { return {}; }
-  Event record(Stream stream) override { return {stream, 0}; }
-  Status wait(Stream, Event) override { return {}; }
-  Status synchronize(Event) override { return {}; }
-  [[nodiscard]] bool passed(Event) override { return true; }
-  void abort() override {}
-  [[nodiscard]] bool lost() const override { return false; }
-  [[nodiscard]] bool simulated() const override { return false; }
-  [[nodiscard]] const std::byte* address(std::int64_t) const override { return nullptr; }
-  [[nodiscard]] std::int64_t measured_peak() const override { return 0; }
 };
 
 struct MeasuredTrackTest : ::testing::Test {
   Prepared prepared;
-  Stub* device = nullptr;
+  StubTimestamps stub;
+  StubTimestamps* const device = &stub;
   Track track;
   /// A start in the past, so that the length of a wait that ends now depends on nothing else.
   const RunState::Clock::time_point start = RunState::Clock::now() - seconds(100);
 
   void SetUp() override {
-    auto stub = std::make_unique<Stub>();
-    device = stub.get();
-    prepared.devices.push_back(nullptr);
-    prepared.devices.push_back(std::move(stub));
     RunOptions options;
     options.timeline = true;
     track.begin(options);
@@ -77,7 +50,7 @@ struct MeasuredTrackTest : ::testing::Test {
 };
 
 TEST_F(MeasuredTrackTest, GivesTimesToWhatTheirLabelsWereFor) {
-  MeasuredTrack measured(prepared, kAccelerator, track);
+  MeasuredTrack measured(prepared, kAccelerator, &stub, track);
   measured.reset();
   ASSERT_TRUE(measured.begin(start).ok());
   for (std::size_t node = 0; node < 4; ++node) ASSERT_TRUE(measured.expect(Stream::compute, computing(node)).ok());
@@ -104,7 +77,7 @@ TEST_F(MeasuredTrackTest, GivesTimesToWhatTheirLabelsWereFor) {
 TEST_F(MeasuredTrackTest, WaitsWhereTheComputeStreamHasNothingLeft) {
   for (const bool busy : {false, true}) {
     track.events().clear();
-    MeasuredTrack measured(prepared, kAccelerator, track);
+    MeasuredTrack measured(prepared, kAccelerator, &stub, track);
     measured.reset();
     ASSERT_TRUE(measured.begin(start).ok());
     ASSERT_TRUE(measured.expect(Stream::compute, computing(0)).ok());
@@ -125,7 +98,7 @@ TEST_F(MeasuredTrackTest, WaitsWhereTheComputeStreamHasNothingLeft) {
 }
 
 TEST_F(MeasuredTrackTest, AsksNowAndThenAndNothingBeforeItBegins) {
-  MeasuredTrack measured(prepared, kAccelerator, track);
+  MeasuredTrack measured(prepared, kAccelerator, &stub, track);
   measured.reset();
   ASSERT_TRUE(measured.expect(Stream::compute, computing(0)).ok());
   measured.waited(NodeId(0), start);

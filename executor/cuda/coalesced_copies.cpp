@@ -1,28 +1,27 @@
-// CudaDevice's coalesced transfers: a kernel on the copy stream reads or writes page-locked memory.
-#include <algorithm>
+#include "executor/cuda/coalesced_copies.h"
 
-#include "executor/cuda/cuda_device.h"
+#include <algorithm>
 
 namespace cleave::runtime::cuda {
 
-Result<PiecesId> CudaDevice::prepare_pieces(std::vector<Piece> pieces, Stream stream) {
-  const Context::Visit visit(*context_);
+Result<PiecesId> CudaCoalescedCopies::prepare(std::vector<Piece> pieces, Stream stream) {
+  const Context::Visit visit(context_);
   if (!visit.status()) return visit.status().error();
   std::erase_if(pieces, [](const Piece& piece) { return piece.range.bytes == 0; });
   PreparedPieces prepared;
   if (!pieces.empty()) {
     const bool unpacks = stream == Stream::to_device;
     const KernelSource source = options_.packet(pieces, unpacks);
-    Result<CUfunction> entry = function(source.text, source.launches[0]);
+    Result<CUfunction> entry = modules_.function(source.text, source.launches[0]);
     if (!entry) return entry.error();
-    Launch& launch = prepared.launch;
+    PreparedLaunch& launch = prepared.launch;
     launch.function = *entry;
     launch.shape = source.launches[0];
     for (const Piece& piece : pieces) {
-      launch.values.push_back(at(piece.range.offset));
+      launch.values.push_back(memory_.at(piece.range.offset));
       prepared.end = std::max(prepared.end, piece.range.offset + piece.range.bytes);
     }
-    launch.values.resize(packet_room(pieces.size()), arena_.get());
+    launch.values.resize(packet_room(pieces.size()), memory_.at(0));
     prepared.packet = unpacks ? 0 : launch.values.size();
     launch.values.insert(launch.values.begin() + static_cast<std::ptrdiff_t>(prepared.packet), 0);
     for (const std::int64_t constant : launch.shape.constants) launch.values.push_back(static_cast<std::uint64_t>(constant));
@@ -31,20 +30,20 @@ Result<PiecesId> CudaDevice::prepare_pieces(std::vector<Piece> pieces, Stream st
   return PiecesId(pieces_.size() - 1);
 }
 
-Status CudaDevice::copy_pieces(Stream stream, PreparedPieces& pieces, const std::byte* packet, const Origin& origin) {
+Status CudaCoalescedCopies::copy(Stream stream, PreparedPieces& pieces, const std::byte* packet, const Origin& origin) {
   if (!pieces.launch.function) return {};
   pieces.launch.values[pieces.packet] = reinterpret_cast<CUdeviceptr>(packet);  // page-locked memory has one address on both sides
-  return streams_->enqueue(stream, origin, [&](CUstream on, std::uint64_t ticket) { return launch_one(pieces.launch, on, ticket); });
+  return streams_.enqueue(stream, origin, [&](CUstream on, std::uint64_t ticket) { return enqueue(context_, pieces.launch, on, ticket); });
 }
 
-Status CudaDevice::copy_to_device(PiecesId to, const std::byte* from, const Origin& origin) {
+Status CudaCoalescedCopies::copy_to_device(PiecesId to, const std::byte* from, const Origin& origin) {
   PreparedPieces& pieces = pieces_[to.index];
-  touch(pieces.end);
-  return copy_pieces(Stream::to_device, pieces, from, origin);
+  memory_.touch(pieces.end);
+  return copy(Stream::to_device, pieces, from, origin);
 }
 
-Status CudaDevice::copy_to_host(std::byte* to, PiecesId from, const Origin& origin) {
-  return copy_pieces(Stream::to_host, pieces_[from.index], to, origin);
+Status CudaCoalescedCopies::copy_to_host(std::byte* to, PiecesId from, const Origin& origin) {
+  return copy(Stream::to_host, pieces_[from.index], to, origin);
 }
 
 }  // namespace cleave::runtime::cuda
