@@ -71,16 +71,33 @@ std::string arity_text(const OpDef& op) {
 
 TypeError unknown_attribute(const OpDef& op, const std::string& name) {
   std::vector<std::string> names;
-  for (const AttributeDef& def : op.attributes) names.push_back(def.name);
-  return {DiagnosticKind::unknown, "`" + op.name + "` has no attribute `" + name + "`" + did_you_mean(name, names)};
+  for (const AttributeDef& def : op.attributes) names.emplace_back(def.name);
+  return {DiagnosticKind::unknown, "`" + std::string(op.name) + "` has no attribute `" + name + "`" + did_you_mean(name, names)};
 }
 
 }  // namespace
 
+AttributeValue to_value(const AttributeDefault& constant) {
+  return std::visit(
+      [](const auto& value) -> AttributeValue {
+        using T = std::decay_t<decltype(value)>;
+        if constexpr (std::is_same_v<T, std::string_view>) {
+          return std::string(value);
+        } else if constexpr (std::is_same_v<T, OneInteger>) {
+          return std::vector<std::int64_t>{value.value};
+        } else if constexpr (std::is_same_v<T, NoIntegers>) {
+          return std::vector<std::int64_t>();
+        } else {
+          return value;
+        }
+      },
+      constant);
+}
+
 std::optional<TypeError> normalize_call(const OpDef& op, std::size_t input_count, Attributes& attributes) {
   const auto count = static_cast<std::int64_t>(input_count);
   if (count < op.min_inputs || (op.max_inputs >= 0 && count > op.max_inputs)) {
-    return TypeError{DiagnosticKind::type, "`" + op.name + "` takes " + arity_text(op) + ", not " + std::to_string(count)};
+    return TypeError{DiagnosticKind::type, "`" + std::string(op.name) + "` takes " + arity_text(op) + ", not " + std::to_string(count)};
   }
   for (const auto& [name, value] : attributes) {
     const auto has_name = [&name = name](const AttributeDef& def) { return def.name == name; };
@@ -90,12 +107,13 @@ std::optional<TypeError> normalize_call(const OpDef& op, std::size_t input_count
     if (const AttributeValue* value = attributes.find(def.name)) {
       std::optional<AttributeValue> formed = in_form(def.type, *value);
       if (!formed)
-        return TypeError{DiagnosticKind::type, "`" + def.name + "` of `" + op.name + "` must be " + std::string(describe(def.type))};
-      attributes.set(def.name, *std::move(formed));
+        return TypeError{DiagnosticKind::type,
+                         "`" + std::string(def.name) + "` of `" + std::string(op.name) + "` must be " + std::string(describe(def.type))};
+      attributes.set(std::string(def.name), *std::move(formed));
     } else if (def.required) {
-      return TypeError{DiagnosticKind::value, "`" + op.name + "` needs the attribute `" + def.name + "`"};
+      return TypeError{DiagnosticKind::value, "`" + std::string(op.name) + "` needs the attribute `" + std::string(def.name) + "`"};
     } else if (def.fallback) {
-      attributes.set(def.name, *def.fallback);
+      attributes.set(std::string(def.name), to_value(*def.fallback));
     }
   }
   return std::nullopt;

@@ -1,8 +1,13 @@
-// OpDef: one record with everything cleave knows about one operation. graph/ops defines the operations; graph/ops/op_table.cpp is the one
-// list. Fast kernels belong to each device's table of kernels, keyed by the op's name. Nothing here knows a device.
+// OpDef: one record with everything cleave knows about one operation. graph/vocabulary.list is the one list of all records, graph/ops
+// defines them, and code refers to them as objects: `op::matmul` (graph/vocabulary.h). Fast kernels belong to each device, which has one
+// row for each record. Nothing here knows a device.
 #pragma once
 
+#include <algorithm>
+#include <array>
+#include <cstddef>
 #include <functional>
+#include <initializer_list>
 #include <optional>
 #include <span>
 #include <string>
@@ -59,28 +64,59 @@ struct OpCall {
   const OpContext& context;
 };
 
+/// The default of a list of integers: one integer, which holds for every axis.
+struct OneInteger {
+  std::int64_t value = 0;
+};
+/// The default of a list of integers: none.
+struct NoIntegers {};
+/// The default of an attribute, as a constant.
+using AttributeDefault = std::variant<bool, std::int64_t, double, std::string_view, DType, OneInteger, NoIntegers>;
+AttributeValue to_value(const AttributeDefault& constant);
+
 /// One attribute of an op: its name, the alternatives of AttributeValue that it accepts, and the default for a missing one.
 struct AttributeDef {
   enum class Type : std::uint8_t { boolean, integer, number, text, integers, numbers, dtype, shape, array, types, function, any };
-  std::string name;
+  std::string_view name;
   Type type = Type::integer;
-  std::optional<AttributeValue> fallback;  ///< nothing: see `required`
-  bool required = false;                   ///< neither required nor fallback: absent is a meaning of its own (`axis`)
+  std::optional<AttributeDefault> fallback;  ///< nothing: see `required`
+  bool required = false;                     ///< neither required nor fallback: absent is a meaning of its own (`axis`)
 };
 
-/// One operation, or a composite function. The families' tables are in graph/ops; find_op("sum") finds one.
+/// The attributes of one op: a list in the record itself, so that records are constants.
+class AttributeDefs {
+ public:
+  constexpr AttributeDefs() = default;
+  constexpr AttributeDefs(std::initializer_list<AttributeDef> defs) {
+    for (const AttributeDef& def : defs) push_back(def);
+  }
+  constexpr void push_back(const AttributeDef& def) { defs_[size_++] = def; }
+  [[nodiscard]] constexpr const AttributeDef* begin() const { return defs_.data(); }
+  [[nodiscard]] constexpr const AttributeDef* end() const { return defs_.data() + size_; }
+  [[nodiscard]] constexpr std::size_t size() const { return size_; }
+  [[nodiscard]] constexpr bool empty() const { return size_ == 0; }
+
+ private:
+  static constexpr std::size_t kMost = 12;  // one more does not compile: records are constants
+  std::array<AttributeDef, kMost> defs_{};
+  std::size_t size_ = 0;
+};
+
+/// One operation, or a composite function: a constant, which its family's file in graph/ops defines. find_op("sum") finds one by name.
 struct OpDef {
-  std::string name;  ///< also its spelling in models and pictures; array API standard names where one exists
+  std::string_view name;  ///< also its spelling in models and pictures; array API standard names where one exists
   int min_inputs = 0;
   int max_inputs = 0;  ///< -1: any number
-  std::vector<AttributeDef> attributes;
+  AttributeDefs attributes;
   Promotion promotion = Promotion::none;
   int promote_from = 0;  ///< the first operand that takes part in promotion (`where` keeps its condition: 1)
   Purity purity = Purity::pure;
   /// Positional spelling: parameter names in order. A name that is no attribute is an operand; `[xs]` is a list of operands; `x?` may be
   /// left out. "print(label, x)", "full(shape, value)", "concat([arrays], axis)", "random_uniform(shape, step?)".
-  std::string signature;
-  std::string summary;  ///< one line for the reference
+  std::string_view signature;
+  std::string_view summary;  ///< one line for the reference
+  /// Names of the same function elsewhere (NumPy, PyTorch, ONNX): "mm, bmm, dot". A reader that meets one of them suggests this op.
+  std::string_view also_called;
 
   TypeResult (*type_rule)(std::span<const TensorType> inputs, const Attributes& attributes) = nullptr;
   Cost (*cost)(std::span<const TensorType> inputs, std::span<const TensorType> results, const Attributes& attributes) = nullptr;
@@ -95,10 +131,10 @@ struct OpDef {
   /// Element-wise ops only: the scalar expression in C over operands `a`, `b`, `c`, from which host and device code come; else empty. The
   /// expression uses C math names (`exp(a)`), `?:`, casts, and `T`, the compute type of the operands (f16 and bf16 compute in f32; the
   /// condition of `where` is a bool), and the prelude of graph/ops/scalars.h. Integers wrap. graph/ops/convert.h converts the result.
-  std::string scalar;
+  std::string_view scalar;
   /// The expression for i32, i64 and u8 operands where it differs, else equal to `scalar`.
-  std::string scalar_integer;
-  [[nodiscard]] bool elementwise() const { return !scalar.empty(); }
+  std::string_view scalar_integer;
+  [[nodiscard]] constexpr bool elementwise() const { return !scalar.empty(); }
 
   /// Overrides `purity` where it depends on attributes (host_call). Null: `purity` holds.
   Purity (*purity_of)(const Attributes& attributes) = nullptr;
@@ -112,7 +148,7 @@ struct OpDef {
   /// Composite functions only: traces the operations that compute the results from checked and promoted operands (graph/trace/composer.h).
   /// The results must have the types that the type rule gave. A composite function never stands in a Graph: it has no cost and no kernel.
   std::vector<Part> (*expand)(Composer& composer, const std::vector<Part>& inputs, const Attributes& attributes) = nullptr;
-  [[nodiscard]] bool composite() const { return expand != nullptr; }
+  [[nodiscard]] constexpr bool composite() const { return expand != nullptr; }
 
   [[nodiscard]] Purity purity_for(const Attributes& a) const { return purity_of ? purity_of(a) : purity; }
 };
@@ -121,7 +157,7 @@ struct OpDef {
 /// for `integers` and into a double for `number`. Must run before type_rule, cost and meaning, which rely on it.
 std::optional<TypeError> normalize_call(const OpDef& op, std::size_t input_count, Attributes& attributes);
 
-/// The op of this name; null if there is none. The list is graph/ops/op_table.cpp.
+/// The op of this name; null if there is none. The list is graph/vocabulary.list.
 const OpDef* find_op(std::string_view name);
 /// All ops, by name.
 std::span<const OpDef* const> all_ops();

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "graph/array/array.h"
+#include "graph/vocabulary.h"
 
 namespace cleave {
 namespace {
@@ -34,7 +35,7 @@ constexpr std::string_view kUnnamed = "…";
 std::string operand_text(const Graph& graph, ValueId value) {
   const auto converted = [&] {
     const Node& node = graph.producer(value);
-    return graph.values[value].name.empty() && node.op && node.op->name == "astype";
+    return graph.values[value].name.empty() && node.op && node.op == &op::astype;
   };
   while (converted()) value = graph.producer(value).inputs[0];
   if (!graph.values[value].name.empty()) return graph.values[value].name;
@@ -67,7 +68,7 @@ std::string written(const Graph& graph, NodeId id) {
   if (const HostFunction* function = node.host_function(); function && !function->name.empty()) return function->name;
   if (!node.op) return graph.display_name(id);
   const std::string symbol(operator_of(node.op->name));
-  if (symbol.empty()) return node.op->name;
+  if (symbol.empty()) return std::string(node.op->name);
   const std::string first = operand_text(graph, node.inputs.front());
   if (node.inputs.size() == 1) return first == kUnnamed ? symbol : symbol + (symbol == "not" ? " " : "") + first;
   const std::string second = operand_text(graph, node.inputs.back());

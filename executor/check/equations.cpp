@@ -9,6 +9,7 @@
 #include "graph/base/stop.h"
 #include "graph/ops/decompositions.h"
 #include "graph/ops/matrices.h"
+#include "graph/vocabulary.h"
 
 namespace cleave::runtime {
 namespace {
@@ -263,7 +264,7 @@ Matrix read_result(const Array& result, std::int64_t i, std::size_t batch_axes, 
 
 bool has_equation(const OpDef& op, std::span<const Array> inputs, std::span<const Array> results) {
   return equation_of(op) && std::all_of(inputs.begin(), inputs.end(), finite) &&
-         (op.name == "det" || op.name == "slogdet" || std::all_of(results.begin(), results.end(), finite));
+         (&op == &op::det || &op == &op::slogdet || std::all_of(results.begin(), results.end(), finite));
 }
 
 std::optional<std::string> unsatisfied(const OpDef& op, const Attributes& attributes, std::span<const Array> inputs,

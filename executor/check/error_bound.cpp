@@ -10,6 +10,7 @@
 #include "graph/base/check.h"
 #include "graph/base/stop.h"
 #include "graph/ops/rules.h"
+#include "graph/vocabulary.h"
 
 namespace cleave::runtime {
 namespace {
@@ -69,8 +70,8 @@ struct Bounded {
 
 /// The divisor between a sum and the result (a mean's count).
 std::int64_t parts_of_mean(const Bounded& of, const Array& result) {
-  if (of.op.name == "mean") return of.inputs[0].size() / std::max<std::int64_t>(1, result.size());
-  if (of.op.name != "avg_pool") return 1;
+  if (&of.op == &op::mean) return of.inputs[0].size() / std::max<std::int64_t>(1, result.size());
+  if (&of.op != &op::avg_pool) return 1;
   std::int64_t taps = 1;
   for (const std::int64_t extent : of.attributes.get<std::vector<std::int64_t>>("kernel_shape")) taps *= extent;
   return taps;
@@ -78,7 +79,7 @@ std::int64_t parts_of_mean(const Bounded& of, const Array& result) {
 
 /// The maximum number of terms of a sum.
 double terms_of(const Bounded& of, const Array& result) {
-  if (of.op.name == "cumulative_sum") {
+  if (&of.op == &op::cumulative_sum) {
     const Shape& shape = of.inputs[0].shape();
     return static_cast<double>(shape[*ops::find_axis(of.attributes.get_or<std::int64_t>("axis", 0), static_cast<int>(shape.size()))]);
   }
@@ -130,7 +131,7 @@ Array bound_of_transform(const Bounded& of) {
   double n = 1;
   for (const Shape* shape : {&of.inputs[0].shape(), static_cast<const Shape*>(&results[0].shape)})
     for (const std::int64_t extent : *shape) n = std::max(n, static_cast<double>(extent));
-  const bool undoes = of.op.name == "ifft" || of.op.name == "irfft";
+  const bool undoes = &of.op == &op::ifft || &of.op == &op::irfft;
   const double each = kTransforms * of.unit_roundoff() * std::log2(n + 1) * std::sqrt(n) * largest / (undoes ? n : 1);
   std::fill_n(bound.mutable_data<double>(), bound.size(), each * n > of.largest() ? kInfinity : each);
   return bound;

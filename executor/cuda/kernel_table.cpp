@@ -1,49 +1,62 @@
-// The table of CUDA kernels, one row for each op. An op without a row runs on the host only, unless has_matmul() or a library takes it.
-#include <algorithm>
+// The table of CUDA kernels, by op.
+#include <unordered_map>
 
 #include "executor/cuda/kernels/kernels.h"
 #include "executor/cuda/matmul/matmul.h"
+#include "graph/vocabulary.h"
 
 namespace cleave::runtime::cuda {
 namespace {
 
 constexpr std::size_t kMostParameters = 128;  ///< operands that fit into the parameters of a kernel beside its constants
 
-constexpr KernelRow kElementwise{"", build_elementwise};
-
-const KernelRow* find_row(const OpDef& op) {
-  if (op.elementwise()) return &kElementwise;
-  for (const KernelFamily& family : kernel_families()) {
-    for (const KernelRow& row : family.rows()) {
-      if (row.op == op.name) return &row;
-    }
-  }
-  return nullptr;
-}
-
 }  // namespace
 
-std::span<const KernelFamily> kernel_families() {
-  static constexpr KernelFamily families[] = {
-      {"attention", attention_kernels}, {"cells", cell_kernels},        {"convolution", convolution_kernels},
-      {"creation", creation_kernels},   {"indexing", indexing_kernels}, {"joining", joining_kernels},
-      {"matmul", matmul_kernels},       {"pooling", pooling_kernels},   {"random", random_kernels},
-      {"reduction", reduction_kernels}, {"scan", scan_kernels},         {"scatter", scatter_kernels},
-      {"search", search_kernels},       {"shape", shape_kernels},       {"softmax", softmax_kernels},
-      {"sorting", sorting_kernels},     {"transfer", transfer_kernels}, {"vision", vision_kernels},
-      {"windows", window_kernels}};
-  return families;
+// CUDA's own libraries take these (executor/cuda/library).
+constexpr KernelRow rows::fft = kHostOnly;
+constexpr KernelRow rows::ifft = kHostOnly;
+constexpr KernelRow rows::rfft = kHostOnly;
+constexpr KernelRow rows::irfft = kHostOnly;
+constexpr KernelRow rows::solve = kHostOnly;
+constexpr KernelRow rows::inv = kHostOnly;
+constexpr KernelRow rows::det = kHostOnly;
+constexpr KernelRow rows::slogdet = kHostOnly;
+constexpr KernelRow rows::cholesky = kHostOnly;
+constexpr KernelRow rows::qr = kHostOnly;
+constexpr KernelRow rows::eigh = kHostOnly;
+constexpr KernelRow rows::eigvalsh = kHostOnly;
+constexpr KernelRow rows::svd = kHostOnly;
+constexpr KernelRow rows::svdvals = kHostOnly;
+
+constexpr KernelRow rows::print = kHostOnly;
+constexpr KernelRow rows::write_npy = kHostOnly;
+constexpr KernelRow rows::host_call = kHostOnly;
+
+const KernelRow& kernel_row(const OpDef& op) {
+  static const std::unordered_map<const OpDef*, const KernelRow*> table = {
+// NOLINTBEGIN(cppcoreguidelines-macro-usage)
+#define CLEAVE_FAMILY(file, title)
+#define CLEAVE_OP(name) {&op::name, &rows::name},
+#define CLEAVE_COMPOSITE(name)
+#include "graph/vocabulary.list"
+#undef CLEAVE_COMPOSITE
+#undef CLEAVE_OP
+#undef CLEAVE_FAMILY
+      // NOLINTEND(cppcoreguidelines-macro-usage)
+  };
+  const auto found = table.find(&op);
+  return found == table.end() ? kHostOnly : *found->second;
 }
 
 bool has_kernel(const KernelRequest& request) {
   if (has_matmul(request)) return false;  // cuBLASLt computes it, with everything fused into it
-  const KernelRow* row = find_row(*request.op);
-  return row && request.input_types.size() + request.result_types.size() <= kMostParameters && (!row->takes || row->takes(request));
+  const KernelRow& row = kernel_row(*request.op);
+  return row.build && request.input_types.size() + request.result_types.size() <= kMostParameters && (!row.takes || row.takes(request));
 }
 
 std::optional<KernelSource> kernel_source(const KernelRequest& request, const Architecture& architecture) {
   if (!has_kernel(request)) return std::nullopt;
-  return find_row(*request.op)->build(request, architecture);
+  return kernel_row(*request.op).build(request, architecture);
 }
 
 }  // namespace cleave::runtime::cuda

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "graph/ops/strided.h"
+#include "graph/vocabulary.h"
 
 namespace cleave::runtime {
 namespace {
@@ -43,7 +44,7 @@ std::vector<MatmulPlan::Repeat> batch_axes(const MatmulPlan& plan, const TensorT
 }
 
 std::optional<MatmulRequest> alone(const KernelRequest& request) {
-  if (request.op->name != "matmul") return std::nullopt;
+  if (request.op != &op::matmul) return std::nullopt;
   MatmulRequest found;
   found.a_type = request.input_types[0];
   found.b_type = request.input_types[1];

@@ -250,9 +250,6 @@ Status attention_kernel(const KernelCall& call) {
 
 }  // namespace
 
-std::span<const KernelRow> attention_kernels() {
-  static constexpr KernelRow rows[] = {{"attention", attention_kernel, prepare_attention}};
-  return rows;
-}
+constexpr KernelRow rows::attention{attention_kernel, prepare_attention};
 
 }  // namespace cleave::runtime::host

@@ -133,9 +133,7 @@ Status cell_kernel(const KernelCall& call) {
 
 }  // namespace
 
-std::span<const KernelRow> cell_kernels() {
-  static constexpr KernelRow rows[] = {{"lstm_cell", cell_kernel<4, lstm_piece>}, {"gru_cell", cell_kernel<3, gru_piece>}};
-  return rows;
-}
+constexpr KernelRow rows::lstm_cell{cell_kernel<4, lstm_piece>};
+constexpr KernelRow rows::gru_cell{cell_kernel<3, gru_piece>};
 
 }  // namespace cleave::runtime::host

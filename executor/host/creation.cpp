@@ -36,9 +36,10 @@ Status full_kernel(const KernelCall& call) {
 
 }  // namespace
 
-std::span<const KernelRow> creation_kernels() {
-  static constexpr KernelRow rows[] = {{"zeros", constant_kernel<0>}, {"ones", constant_kernel<1>}, {"full", full_kernel}};
-  return rows;
-}
+constexpr KernelRow rows::zeros{constant_kernel<0>};
+constexpr KernelRow rows::ones{constant_kernel<1>};
+constexpr KernelRow rows::full{full_kernel};
+constexpr KernelRow rows::arange = kReferenceOnly;
+constexpr KernelRow rows::eye = kReferenceOnly;
 
 }  // namespace cleave::runtime::host

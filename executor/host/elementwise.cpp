@@ -7,6 +7,7 @@
 #include "executor/host/kernels.h"
 #include "executor/host/rows.h"
 #include "executor/host/simd/loops.h"
+#include "graph/vocabulary.h"
 
 namespace cleave::runtime::host {
 namespace {
@@ -72,12 +73,12 @@ RowLoop row_loop(const OpDef& op, DType operand) {
   for (const LoopRow& row : kLoops) {
     if (row.op == op.name) return row.on(operand);
   }
-  return op.name == "where" ? where_loop(operand) : nullptr;
+  return &op == &op::where ? where_loop(operand) : nullptr;
 }
 
 RowLoop loop_for(const OpDef& op, std::span<const TensorType> operands, const TensorType& result) {
   if (op.name == "copy") return copy_loop(result.dtype);
-  if (op.name == "astype") return convert_loop(operands[0].dtype, result.dtype);
+  if (&op == &op::astype) return convert_loop(operands[0].dtype, result.dtype);
   return row_loop(op, operands[static_cast<std::size_t>(op.promote_from)].dtype);
 }
 
@@ -85,13 +86,8 @@ RowLoop loop_past_cache_for(const OpDef& op, DType operand) {
   return levels().empty() ? nullptr : math_loop_past_cache(levels().front(), op.name, operand);
 }
 
-std::span<const KernelRow> elementwise_kernels() {
-  static constexpr KernelRow rows[] = {
 // NOLINTNEXTLINE(cppcoreguidelines-macro-usage)
-#define CLEAVE_OP(family, Struct, name, ...) {#name, kernel},
+#define CLEAVE_OP(family, Struct, name, ...) constexpr KernelRow rows::name{kernel};
 #include "graph/ops/elementwise.def"
-  };
-  return rows;
-}
 
 }  // namespace cleave::runtime::host

@@ -235,18 +235,17 @@ class FourierKernel final : public HostKernel {
 };
 
 template <Kind kind>
-constexpr KernelRow row(std::string_view op) {
+constexpr KernelRow row() {
   using Kernel = FourierKernel<kind>;
-  return {op, [](const KernelCall& call) { return Kernel().run(call); },
+  return {[](const KernelCall& call) { return Kernel().run(call); },
           [](const KernelRequest&) -> std::unique_ptr<HostKernel> { return std::make_unique<Kernel>(); }};
 }
 
 }  // namespace
 
-std::span<const KernelRow> fourier_kernels() {
-  static constexpr KernelRow rows[] = {row<Kind::forward>("fft"), row<Kind::backward>("ifft"), row<Kind::from_real>("rfft"),
-                                       row<Kind::to_real>("irfft")};
-  return rows;
-}
+constexpr KernelRow rows::fft = row<Kind::forward>();
+constexpr KernelRow rows::ifft = row<Kind::backward>();
+constexpr KernelRow rows::rfft = row<Kind::from_real>();
+constexpr KernelRow rows::irfft = row<Kind::to_real>();
 
 }  // namespace cleave::runtime::host

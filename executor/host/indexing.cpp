@@ -190,9 +190,8 @@ Status one_hot_kernel(const KernelCall& call) {
 
 }  // namespace
 
-std::span<const KernelRow> indexing_kernels() {
-  static constexpr KernelRow rows[] = {movement<slice_plan>("slice"), {"take", take_kernel}, {"one_hot", one_hot_kernel}};
-  return rows;
-}
+constexpr KernelRow rows::slice = movement<slice_plan>();
+constexpr KernelRow rows::take{take_kernel};
+constexpr KernelRow rows::one_hot{one_hot_kernel};
 
 }  // namespace cleave::runtime::host

@@ -118,10 +118,10 @@ Movement tile_plan(const TensorType& x, const TensorType& result, const Attribut
 
 }  // namespace
 
-std::span<const KernelRow> joining_kernels() {
-  static constexpr KernelRow rows[] = {
-      {"concat", join_kernel}, {"stack", join_kernel}, {"pad", pad_kernel}, movement<repeat_plan>("repeat"), movement<tile_plan>("tile")};
-  return rows;
-}
+constexpr KernelRow rows::concat{join_kernel};
+constexpr KernelRow rows::stack{join_kernel};
+constexpr KernelRow rows::pad{pad_kernel};
+constexpr KernelRow rows::repeat = movement<repeat_plan>();
+constexpr KernelRow rows::tile = movement<tile_plan>();
 
 }  // namespace cleave::runtime::host

@@ -1,5 +1,6 @@
-// The host's kernels, by op. An op without a row runs its reference implementation; a group of several steps runs as a fused kernel.
+// The host's kernels, by op. A group of several steps runs as a fused kernel.
 #include <optional>
+#include <unordered_map>
 #include <vector>
 
 #include "executor/host/convolution/convolution.h"
@@ -9,6 +10,7 @@
 #include "executor/host/past_cache.h"
 #include "executor/host/row_group.h"
 #include "executor/host/rows.h"
+#include "graph/vocabulary.h"
 
 namespace cleave::runtime {
 namespace host {
@@ -44,43 +46,23 @@ std::unique_ptr<HostKernel> plain_kernel(Kernel kernel) {
 
 }  // namespace host
 
-std::span<const host::KernelFamily> host::kernel_families() {
-  static constexpr KernelFamily families[] = {{"attention", attention_kernels},
-                                              {"cells", cell_kernels},
-                                              {"convolution", convolution_kernels},
-                                              {"creation", creation_kernels},
-                                              {"elementwise", elementwise_kernels},
-                                              {"indexing", indexing_kernels},
-                                              {"joining", joining_kernels},
-                                              {"matmul", matmul_kernels},
-                                              {"pooling", pooling_kernels},
-                                              {"random", random_kernels},
-                                              {"reduction", reduction_kernels},
-                                              {"scan", scan_kernels},
-                                              {"scatter", scatter_kernels},
-                                              {"search", search_kernels},
-                                              {"selection", selection_kernels},
-                                              {"shape", shape_kernels},
-                                              {"softmax", softmax_kernels},
-                                              {"sorting", sorting_kernels},
-                                              {"transfer", transfer_kernels},
-                                              {"fourier", fourier_kernels},
-                                              {"linear_algebra", linear_algebra_kernels},
-                                              {"vision", vision_kernels},
-                                              {"windows", window_kernels}};
-  return families;
+const host::KernelRow& host::kernel_row(const OpDef& op) {
+  static const std::unordered_map<const OpDef*, const KernelRow*> table = {
+// NOLINTBEGIN(cppcoreguidelines-macro-usage)
+#define CLEAVE_FAMILY(file, title)
+#define CLEAVE_OP(name) {&op::name, &rows::name},
+#define CLEAVE_COMPOSITE(name)
+#include "graph/vocabulary.list"
+#undef CLEAVE_COMPOSITE
+#undef CLEAVE_OP
+#undef CLEAVE_FAMILY
+      // NOLINTEND(cppcoreguidelines-macro-usage)
+  };
+  const auto found = table.find(&op);
+  return found == table.end() ? kReferenceOnly : *found->second;
 }
 
 namespace {
-
-host::KernelRow row_of(const OpDef& op) {
-  for (const host::KernelFamily& family : host::kernel_families()) {
-    for (const host::KernelRow& row : family.rows()) {
-      if (row.op == op.name) return row;
-    }
-  }
-  return {op.name, run_meaning};
-}
 
 /// Runs a group's kernel on operands at the offsets of the group's readings.
 class ReadingKernel final : public HostKernel {
@@ -125,7 +107,7 @@ std::unique_ptr<HostKernel> prepare_group(host::MovedGroup group, std::size_t in
 }  // namespace
 
 Kernel host_kernel(const OpDef& op) {
-  return row_of(op).kernel;
+  return host::kernel_row(op).kernel;
 }
 
 std::unique_ptr<HostKernel> prepare_host_kernel(const KernelRequest& request) {
@@ -135,7 +117,7 @@ std::unique_ptr<HostKernel> prepare_host_kernel(const KernelRequest& request) {
   if (request.op->elementwise() && host::past_cache(request.result_types[0].bytes())) return host::prepare_past_cache(request);
   if (request.op->elementwise())
     return std::make_unique<host::ElementwiseKernel>(host::loop_for(*request.op, request.input_types, request.result_types[0]));
-  const host::KernelRow row = row_of(*request.op);
+  const host::KernelRow& row = host::kernel_row(*request.op);
   if (row.prepare) return row.prepare(request);
   return host::plain_kernel(row.kernel);
 }

@@ -1,50 +1,34 @@
-// The rows of the host's kernel table, one function for each family of ops (graph/ops/op_table.h); kernel_table.cpp joins them. Only a
-// family's file knows the names of its ops.
+// The rows of the host's kernel table, one for each operation; the file of a family (graph/ops/op_table.h) defines those of its ops.
 #pragma once
 
 #include <memory>
-#include <span>
-#include <string_view>
 
 #include "executor/device/kernel.h"
 
 namespace cleave::runtime::host {
 
+/// The host's kernel of one operation.
 struct KernelRow {
-  std::string_view op;
   Kernel kernel;
   std::unique_ptr<HostKernel> (*prepare)(const KernelRequest& request) = nullptr;  ///< null unless the kernel keeps state between calls
 };
+/// The row of an operation whose reference implementation is its kernel.
+inline constexpr KernelRow kReferenceOnly{run_meaning};
 
-struct KernelFamily {
-  std::string_view name;
-  std::span<const KernelRow> (*rows)();
-};
-std::span<const KernelFamily> kernel_families();
-
-std::span<const KernelRow> attention_kernels();
-std::span<const KernelRow> cell_kernels();
-std::span<const KernelRow> convolution_kernels();
-std::span<const KernelRow> creation_kernels();
-std::span<const KernelRow> elementwise_kernels();
-std::span<const KernelRow> fourier_kernels();
-std::span<const KernelRow> indexing_kernels();
-std::span<const KernelRow> joining_kernels();
-std::span<const KernelRow> linear_algebra_kernels();
-std::span<const KernelRow> matmul_kernels();
-std::span<const KernelRow> pooling_kernels();
-std::span<const KernelRow> random_kernels();
-std::span<const KernelRow> reduction_kernels();
-std::span<const KernelRow> scan_kernels();
-std::span<const KernelRow> scatter_kernels();
-std::span<const KernelRow> search_kernels();
-std::span<const KernelRow> selection_kernels();
-std::span<const KernelRow> shape_kernels();
-std::span<const KernelRow> softmax_kernels();
-std::span<const KernelRow> sorting_kernels();
-std::span<const KernelRow> transfer_kernels();
-std::span<const KernelRow> vision_kernels();
-std::span<const KernelRow> window_kernels();
+/// One row for each operation of the vocabulary: a family's file defines `rows::sort`, and what has no row does not link.
+namespace rows {
+// NOLINTBEGIN(cppcoreguidelines-macro-usage)
+#define CLEAVE_FAMILY(file, title)
+#define CLEAVE_OP(name) extern const KernelRow name;
+#define CLEAVE_COMPOSITE(name)
+#include "graph/vocabulary.list"
+#undef CLEAVE_COMPOSITE
+#undef CLEAVE_OP
+#undef CLEAVE_FAMILY
+// NOLINTEND(cppcoreguidelines-macro-usage)
+}  // namespace rows
+/// The row of an operation of the vocabulary.
+const KernelRow& kernel_row(const OpDef& op);
 
 /// A HostKernel that calls `kernel` and prepares nothing.
 std::unique_ptr<HostKernel> plain_kernel(Kernel kernel);

@@ -77,7 +77,7 @@ bool factor(const Task<T>& task, T* a) {
 }
 
 template <class T>
-const char* solve(const Task<T>& task) {
+const char* solve_system(const Task<T>& task) {
   T* a = task.copy_of_a();
   if (!factor(task, a)) return ops::kSingular;
   const std::size_t size = static_cast<std::size_t>(task.n) * static_cast<std::size_t>(task.sides);
@@ -268,7 +268,7 @@ class Matrices final : public HostKernel {
         problem = {i, run_one(call, routine, batch, memories[static_cast<std::size_t>(piece)], i)};
     });
     for (const Problem& problem : problems) {
-      if (problem.what) return Error{"`" + call.op.name + "`: " + batch.problem(problem.matrix, problem.what)};
+      if (problem.what) return Error{"`" + std::string(call.op.name) + "`: " + batch.problem(problem.matrix, problem.what)};
     }
     return {};
   }
@@ -335,28 +335,23 @@ class Matrices final : public HostKernel {
 };
 
 template <Routine<float> single, Routine<double> both, int work>
-constexpr KernelRow row(std::string_view op) {
+constexpr KernelRow row() {
   using Kernel = Matrices<single, both, work>;
-  return {op, [](const KernelCall& call) { return Kernel().run(call); },
+  return {[](const KernelCall& call) { return Kernel().run(call); },
           [](const KernelRequest&) -> std::unique_ptr<HostKernel> { return std::make_unique<Kernel>(); }};
 }
 
 }  // namespace
 
-std::span<const KernelRow> linear_algebra_kernels() {
-  static constexpr KernelRow rows[] = {
-      row<solve<float>, solve<double>, 1>("solve"),
-      row<invert<float>, invert<double>, 2>("inv"),
-      row<determine<float>, determine<double>, 1>("det"),
-      row<log_determine<float>, log_determine<double>, 1>("slogdet"),
-      row<decompose_cholesky<float>, decompose_cholesky<double>, 1>("cholesky"),
-      row<decompose_qr<float>, decompose_qr<double>, 4>("qr"),
-      row<find_eigen<float, true>, find_eigen<double, true>, 30>("eigh"),
-      row<find_eigen<float, false>, find_eigen<double, false>, 15>("eigvalsh"),
-      row<find_singular<float, true>, find_singular<double, true>, 60>("svd"),
-      row<find_singular<float, false>, find_singular<double, false>, 30>("svdvals"),
-  };
-  return rows;
-}
+constexpr KernelRow rows::solve = row<solve_system<float>, solve_system<double>, 1>();
+constexpr KernelRow rows::inv = row<invert<float>, invert<double>, 2>();
+constexpr KernelRow rows::det = row<determine<float>, determine<double>, 1>();
+constexpr KernelRow rows::slogdet = row<log_determine<float>, log_determine<double>, 1>();
+constexpr KernelRow rows::cholesky = row<decompose_cholesky<float>, decompose_cholesky<double>, 1>();
+constexpr KernelRow rows::qr = row<decompose_qr<float>, decompose_qr<double>, 4>();
+constexpr KernelRow rows::eigh = row<find_eigen<float, true>, find_eigen<double, true>, 30>();
+constexpr KernelRow rows::eigvalsh = row<find_eigen<float, false>, find_eigen<double, false>, 15>();
+constexpr KernelRow rows::svd = row<find_singular<float, true>, find_singular<double, true>, 60>();
+constexpr KernelRow rows::svdvals = row<find_singular<float, false>, find_singular<double, false>, 30>();
 
 }  // namespace cleave::runtime::host

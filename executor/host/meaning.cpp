@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "executor/device/kernel.h"
+#include "executor/host/kernels.h"
 #include "graph/base/exceptions.h"
 #include "graph/host_function.h"
 #include "graph/ops/pending_calls.h"
@@ -111,5 +112,10 @@ Status run_guarded(HostKernel& kernel, const KernelCall& call) {
 Status run_guarded(HostKernel& kernel, const KernelCall& call, std::int64_t begin, std::int64_t end) {
   return detail::guard_user("the called function", [&] { return kernel.run_pieces(call, begin, end); });
 }
+
+// Effects, and calls of the user's functions.
+constexpr host::KernelRow host::rows::print = kReferenceOnly;
+constexpr host::KernelRow host::rows::write_npy = kReferenceOnly;
+constexpr host::KernelRow host::rows::host_call = kReferenceOnly;
 
 }  // namespace cleave::runtime

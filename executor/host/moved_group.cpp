@@ -7,6 +7,7 @@
 
 #include "graph/ops/rules.h"
 #include "graph/ops/views.h"
+#include "graph/vocabulary.h"
 
 namespace cleave::runtime::host {
 namespace {
@@ -32,10 +33,9 @@ const Attributes& no_attributes() {
 enum class Way : std::uint8_t { none, same_order, broadcast, slice };
 
 Way way_of(const OpDef& op) {
-  const std::string_view name = op.name;
-  if (name == "reshape" || name == "expand_dims" || name == "squeeze") return Way::same_order;
-  if (name == "broadcast_to") return Way::broadcast;
-  return name == "slice" ? Way::slice : Way::none;
+  if (&op == &op::reshape || &op == &op::expand_dims || &op == &op::squeeze) return Way::same_order;
+  if (&op == &op::broadcast_to) return Way::broadcast;
+  return &op == &op::slice ? Way::slice : Way::none;
 }
 
 /// Broadcasts strides along axes of extents `from` to the axes of `to`.

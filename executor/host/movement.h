@@ -41,8 +41,8 @@ std::unique_ptr<HostKernel> prepare_movement(const KernelRequest& request) {
   return std::make_unique<MovementKernel>(plan(request.input_types[0], request.result_types[0], *request.attributes));
 }
 template <MovementPlan plan>
-constexpr KernelRow movement(std::string_view op) {
-  return {op, run_movement<plan>, prepare_movement<plan>};
+constexpr KernelRow movement() {
+  return {run_movement<plan>, prepare_movement<plan>};
 }
 
 }  // namespace cleave::runtime::host

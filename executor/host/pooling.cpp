@@ -114,10 +114,7 @@ Status pool_kernel(const KernelCall& call) {
 
 }  // namespace
 
-std::span<const KernelRow> pooling_kernels() {
-  static constexpr KernelRow rows[] = {{"avg_pool", pool_kernel<true>, prepare_pool<true>},
-                                       {"max_pool", pool_kernel<false>, prepare_pool<false>}};
-  return rows;
-}
+constexpr KernelRow rows::avg_pool{pool_kernel<true>, prepare_pool<true>};
+constexpr KernelRow rows::max_pool{pool_kernel<false>, prepare_pool<false>};
 
 }  // namespace cleave::runtime::host

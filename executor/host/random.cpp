@@ -238,10 +238,8 @@ Status normal_kernel(const KernelCall& call) {
 
 }  // namespace
 
-std::span<const KernelRow> random_kernels() {
-  static constexpr KernelRow rows[] = {
-      {"random_uniform", uniform_kernel}, {"random_normal", normal_kernel}, {"random_integers", integers_kernel}};
-  return rows;
-}
+constexpr KernelRow rows::random_uniform{uniform_kernel};
+constexpr KernelRow rows::random_normal{normal_kernel};
+constexpr KernelRow rows::random_integers{integers_kernel};
 
 }  // namespace cleave::runtime::host

@@ -20,6 +20,7 @@ namespace {
 template <class T>
 constexpr bool kLoopsFor = true;
 #include "executor/host/reducers-inl.h"
+#include "graph/vocabulary.h"
 
 template <class Made, class OfLevel, class OfAny>
 const Made& best(OfLevel of_level, OfAny of_any, std::string_view op, DType element) {
@@ -283,12 +284,15 @@ Status place_kernel(const KernelCall& call) {
 
 }  // namespace
 
-std::span<const KernelRow> reduction_kernels() {
-  static constexpr KernelRow rows[] = {{"sum", reduction_kernel}, {"mean", reduction_kernel}, {"prod", reduction_kernel},
-                                       {"any", reduction_kernel}, {"all", reduction_kernel},  {"max", reduction_kernel},
-                                       {"min", reduction_kernel}, {"argmax", place_kernel},   {"argmin", place_kernel}};
-  return rows;
-}
+constexpr KernelRow rows::sum{reduction_kernel};
+constexpr KernelRow rows::mean{reduction_kernel};
+constexpr KernelRow rows::prod{reduction_kernel};
+constexpr KernelRow rows::any{reduction_kernel};
+constexpr KernelRow rows::all{reduction_kernel};
+constexpr KernelRow rows::max{reduction_kernel};
+constexpr KernelRow rows::min{reduction_kernel};
+constexpr KernelRow rows::argmax{place_kernel};
+constexpr KernelRow rows::argmin{place_kernel};
 
 std::optional<ReducedExtents> reduced_extents(const Shape& shape, const Attributes& attributes) {
   const ops::AxisMarks marked = ops::marked_axes(attributes, static_cast<int>(shape.size()));
@@ -327,15 +331,15 @@ void RowReduction::rows(const std::byte* in, std::int64_t rows, std::int64_t cou
 std::optional<RowReduction> row_reduction(const OpDef& op, DType element, DType result) {
   RowReduction by{nullptr, nullptr, nullptr, size_of(element), size_of(result)};
   const std::string_view name = op.name;
-  if (name == "argmax" || name == "argmin") {
+  if (&op == &op::argmax || &op == &op::argmin) {
     by.finder = &best<Finder>(finder, find_place, name, element);
-  } else if (name == "max" || name == "min") {
+  } else if (&op == &op::max || &op == &op::min) {
     by.reducer = &best<Reducer>(extreme_reducer, find_extreme, name, element);
     by.finish = extreme_finish(element);
-  } else if (name == "sum" || name == "mean" || name == "prod") {
+  } else if (&op == &op::sum || &op == &op::mean || &op == &op::prod) {
     by.reducer = &best<Reducer>(sum_reducer, find_sum, name, element);
-    by.finish = name == "mean" ? sum_finish<true>(element, result) : sum_finish<false>(element, result);
-  } else if (name == "any" || name == "all") {
+    by.finish = &op == &op::mean ? sum_finish<true>(element, result) : sum_finish<false>(element, result);
+  } else if (&op == &op::any || &op == &op::all) {
     by.reducer = &best<Reducer>(sum_reducer, find_sum, name, element);
     by.finish = finish<std::uint8_t, std::uint8_t>;
   } else {

@@ -226,9 +226,7 @@ Status scan_kernel(const KernelCall& call) {
 
 }  // namespace
 
-std::span<const KernelRow> scan_kernels() {
-  static constexpr KernelRow rows[] = {{"cumulative_sum", scan_kernel<false>}, {"cumulative_prod", scan_kernel<true>}};
-  return rows;
-}
+constexpr KernelRow rows::cumulative_sum{scan_kernel<false>};
+constexpr KernelRow rows::cumulative_prod{scan_kernel<true>};
 
 }  // namespace cleave::runtime::host

@@ -286,16 +286,16 @@ Status run_once(const KernelCall& call) {
   return AKernel(request).run(call);
 }
 template <class AKernel>
-constexpr KernelRow row(std::string_view op) {
-  return {op, run_once<AKernel>, prepare<AKernel>};
+constexpr KernelRow row() {
+  return {run_once<AKernel>, prepare<AKernel>};
 }
 
 }  // namespace
 
-std::span<const KernelRow> scatter_kernels() {
-  static constexpr KernelRow rows[] = {row<GatherKernel>("take_along_axis"), row<GatherKernel>("gather_nd"), row<ScatterKernel>("scatter"),
-                                       row<ScatterKernel>("scatter_add"), row<ScatterKernel>("scatter_nd")};
-  return rows;
-}
+constexpr KernelRow rows::take_along_axis = row<GatherKernel>();
+constexpr KernelRow rows::gather_nd = row<GatherKernel>();
+constexpr KernelRow rows::scatter = row<ScatterKernel>();
+constexpr KernelRow rows::scatter_add = row<ScatterKernel>();
+constexpr KernelRow rows::scatter_nd = row<ScatterKernel>();
 
 }  // namespace cleave::runtime::host

@@ -39,9 +39,6 @@ Status search_kernel(const KernelCall& call) {
 
 }  // namespace
 
-std::span<const KernelRow> search_kernels() {
-  static constexpr KernelRow rows[] = {{"searchsorted", search_kernel}};
-  return rows;
-}
+constexpr KernelRow rows::searchsorted{search_kernel};
 
 }  // namespace cleave::runtime::host

@@ -41,9 +41,7 @@ RowLoop convert_loop(DType from, DType to) {
       from, [&](auto source) { return dispatch(to, [&](auto target) -> RowLoop { return convert<decltype(source), decltype(target)>; }); });
 }
 
-std::span<const KernelRow> selection_kernels() {
-  static constexpr KernelRow rows[] = {{"where", where_kernel}, {"astype", astype_kernel}};
-  return rows;
-}
+constexpr KernelRow rows::where{where_kernel};
+constexpr KernelRow rows::astype{astype_kernel};
 
 }  // namespace cleave::runtime::host

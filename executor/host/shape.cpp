@@ -51,16 +51,13 @@ Movement flip_plan(const TensorType& x, const TensorType& result, const Attribut
 
 }  // namespace
 
-std::span<const KernelRow> shape_kernels() {
-  static constexpr KernelRow rows[] = {{"reshape", copy_kernel},
-                                       {"expand_dims", copy_kernel},
-                                       {"squeeze", copy_kernel},
-                                       {"bitcast", copy_kernel},
-                                       movement<transpose_plan>("transpose"),
-                                       movement<permute_dims_plan>("permute_dims"),
-                                       movement<broadcast_to_plan>("broadcast_to"),
-                                       movement<flip_plan>("flip")};
-  return rows;
-}
+constexpr KernelRow rows::reshape{copy_kernel};
+constexpr KernelRow rows::expand_dims{copy_kernel};
+constexpr KernelRow rows::squeeze{copy_kernel};
+constexpr KernelRow rows::bitcast{copy_kernel};
+constexpr KernelRow rows::transpose = movement<transpose_plan>();
+constexpr KernelRow rows::permute_dims = movement<permute_dims_plan>();
+constexpr KernelRow rows::broadcast_to = movement<broadcast_to_plan>();
+constexpr KernelRow rows::flip = movement<flip_plan>();
 
 }  // namespace cleave::runtime::host

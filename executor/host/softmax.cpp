@@ -39,9 +39,7 @@ Status softmax_kernel(const KernelCall& call) {
 
 }  // namespace
 
-std::span<const KernelRow> softmax_kernels() {
-  static constexpr KernelRow rows[] = {{"softmax", softmax_kernel<false>}, {"log_softmax", softmax_kernel<true>}};
-  return rows;
-}
+constexpr KernelRow rows::softmax{softmax_kernel<false>};
+constexpr KernelRow rows::log_softmax{softmax_kernel<true>};
 
 }  // namespace cleave::runtime::host

@@ -104,15 +104,15 @@ Status run_once(const KernelCall& call) {
   return Made().run(call);
 }
 template <class Made>
-constexpr KernelRow row(std::string_view op) {
-  return {op, run_once<Made>, make<Made>};
+constexpr KernelRow row() {
+  return {run_once<Made>, make<Made>};
 }
 
 }  // namespace
 
-std::span<const KernelRow> sorting_kernels() {
-  static constexpr KernelRow rows[] = {row<Sort<false>>("sort"), row<Sort<true>>("argsort"), row<TopK>("top_k"), row<Unique>("unique")};
-  return rows;
-}
+constexpr KernelRow rows::sort = row<Sort<false>>();
+constexpr KernelRow rows::argsort = row<Sort<true>>();
+constexpr KernelRow rows::top_k = row<TopK>();
+constexpr KernelRow rows::unique = row<Unique>();
 
 }  // namespace cleave::runtime::host

@@ -11,9 +11,7 @@ Status copy_kernel(const KernelCall& call) {
   return {};
 }
 
-std::span<const KernelRow> transfer_kernels() {
-  static constexpr KernelRow rows[] = {{"to_host", copy_kernel}, {"to_accelerator", copy_kernel}};
-  return rows;
-}
+constexpr KernelRow rows::to_host{copy_kernel};
+constexpr KernelRow rows::to_accelerator{copy_kernel};
 
 }  // namespace cleave::runtime::host

@@ -116,12 +116,9 @@ Status grid_sample_kernel(const KernelCall& call) {
 
 }  // namespace
 
-std::span<const KernelRow> vision_kernels() {
-  static constexpr KernelRow rows[] = {{"nonzero", nonzero_kernel},
-                                       {"non_max_suppression", run_meaning},
-                                       {"roi_align", roi_align_kernel},
-                                       {"grid_sample", grid_sample_kernel}};
-  return rows;
-}
+constexpr KernelRow rows::nonzero{nonzero_kernel};
+constexpr KernelRow rows::non_max_suppression = kReferenceOnly;
+constexpr KernelRow rows::roi_align{roi_align_kernel};
+constexpr KernelRow rows::grid_sample{grid_sample_kernel};
 
 }  // namespace cleave::runtime::host

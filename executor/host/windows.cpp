@@ -94,10 +94,7 @@ std::unique_ptr<HostKernel> prepare_update(const KernelRequest& request) {
 
 }  // namespace
 
-std::span<const KernelRow> window_kernels() {
-  static constexpr KernelRow rows[] = {{"dynamic_slice", slice_kernel, prepare_slice},
-                                       {"dynamic_update_slice", update_kernel, prepare_update}};
-  return rows;
-}
+constexpr KernelRow rows::dynamic_slice{slice_kernel, prepare_slice};
+constexpr KernelRow rows::dynamic_update_slice{update_kernel, prepare_update};
 
 }  // namespace cleave::runtime::host

@@ -77,7 +77,7 @@ void join_launched(Rows& rows, RunsWith& runs_with, const Timeline& timeline) {
 
 std::string op_name(const Graph& graph, NodeId node) {
   const Node& of = graph.nodes[node];
-  return of.op ? of.op->name : of.kind == NodeKind::counter ? "counting trips" : graph.display_name(node);
+  return of.op ? std::string(of.op->name) : of.kind == NodeKind::counter ? "counting trips" : graph.display_name(node);
 }
 
 void sum_up(ProfileReport& report, const Graph& graph) {

@@ -29,7 +29,7 @@ Part part_of(Composer& c, const Part& x, int axis, std::int64_t from, std::int64
   stops.push_back(to);
   Attributes attributes{{"starts", std::move(starts)}, {"stops", std::move(stops)}};
   if (squeeze) attributes.set("squeeze", Integers{axis});
-  return c("slice", {x}, std::move(attributes));
+  return c(op::slice, {x}, std::move(attributes));
 }
 
 // --- tril, triu, diagonal, trace --------------------------------------------------------------------------------------------------------
@@ -47,10 +47,10 @@ Parts expand_triangle(Composer& c, const Parts& inputs, const Attributes& attrib
   const std::int64_t rows = shape[shape.size() - 2], columns = shape.back();
   // All diagonals beyond the matrix give the same result. Clamping keeps the sums below from overflowing.
   const std::int64_t k = std::clamp(attributes.get<std::int64_t>("k"), -rows - 1, columns + 1);
-  const Part row = c("arange", {}, {{"start", k}, {"stop", rows + k}, {"dtype", DType::i64}});
-  const Part column = c("arange", {}, {{"start", columns}, {"dtype", DType::i64}});
-  const Part kept = c(lower ? "less_equal" : "greater_equal", {column, c.reshape(row, {rows, 1})});
-  return {c("where", {kept, x, x.dtype() == DType::boolean ? Part(false) : Part(0)})};
+  const Part row = c(op::arange, {}, {{"start", k}, {"stop", rows + k}, {"dtype", DType::i64}});
+  const Part column = c(op::arange, {}, {{"start", columns}, {"dtype", DType::i64}});
+  const Part kept = c(lower ? op::less_equal : op::greater_equal, {column, c.reshape(row, {rows, 1})});
+  return {c(op::where, {kept, x, x.dtype() == DType::boolean ? Part(false) : Part(0)})};
 }
 
 /// The number of elements of a diagonal.
@@ -84,11 +84,11 @@ Parts expand_diagonal(Composer& c, const Parts& inputs, const Attributes& attrib
   starts.push_back(first);
   stops.push_back(length > 0 ? first + (length - 1) * (columns + 1) + 1 : 0);
   steps.push_back(columns + 1);
-  return {c("slice", {c.reshape(x, std::move(flat))},
+  return {c(op::slice, {c.reshape(x, std::move(flat))},
             {{"starts", std::move(starts)}, {"stops", std::move(stops)}, {"steps", std::move(steps)}})};
 }
 Parts expand_trace(Composer& c, const Parts& inputs, const Attributes& attributes) {
-  return {c("sum", {c("diagonal", inputs, attributes)}, {{"axis", Integers{-1}}})};
+  return {c(op::sum, {c(op::diagonal, inputs, attributes)}, {{"axis", Integers{-1}}})};
 }
 
 // --- roll, moveaxis, unstack, split, meshgrid -------------------------------------------------------------------------------------------
@@ -111,7 +111,7 @@ Part roll_axis(Composer& c, const Part& x, int axis, std::int64_t shift) {
   const std::int64_t extent = x.shape()[static_cast<std::size_t>(axis)];
   if (extent == 0 || shift % extent == 0) return x;
   const std::int64_t cut = extent - (shift % extent + extent) % extent;
-  return c("concat", {part_of(c, x, axis, cut, extent), part_of(c, x, axis, 0, cut)}, {{"axis", std::int64_t{axis}}});
+  return c(op::concat, {part_of(c, x, axis, cut, extent), part_of(c, x, axis, 0, cut)}, {{"axis", std::int64_t{axis}}});
 }
 
 Parts expand_roll(Composer& c, const Parts& inputs, const Attributes& attributes) {
@@ -161,7 +161,7 @@ TypeResult moveaxis_type(Types inputs, const Attributes& attributes) {
 }
 Parts expand_moveaxis(Composer& c, const Parts& inputs, const Attributes& attributes) {
   const TensorType type = inputs[0].type();
-  return {c("permute_dims", {inputs[0]}, {{"axes", std::get<0>(moved_axes({&type, 1}, attributes))}})};
+  return {c(op::permute_dims, {inputs[0]}, {{"axes", std::get<0>(moved_axes({&type, 1}, attributes))}})};
 }
 
 constexpr std::int64_t kMostResults = 1024;
@@ -226,7 +226,7 @@ Parts expand_meshgrid(Composer& c, const Parts& inputs, const Attributes& attrib
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     Shape own(inputs.size(), 1);
     own[mesh_axis(i, inputs.size(), attributes)] = inputs[i].shape()[0];
-    results.push_back(c("broadcast_to", {c.reshape(inputs[i], std::move(own))}, {{"shape", whole}}));
+    results.push_back(c(op::broadcast_to, {c.reshape(inputs[i], std::move(own))}, {{"shape", whole}}));
   }
   return results;
 }
@@ -237,11 +237,11 @@ template <Name name>
 TypeResult like_type(Types inputs, const Attributes& attributes) {
   return give(name.view(), inputs, {attributes.get_or("dtype", inputs[0].dtype), inputs[0].shape});
 }
-template <Name creating>
+template <const OpDef& creating>
 Parts expand_like(Composer& c, const Parts& inputs, const Attributes& attributes) {
   Attributes made{{"shape", inputs[0].shape()}, {"dtype", attributes.get_or("dtype", inputs[0].dtype())}};
   if (const AttributeValue* value = attributes.find("value")) made.set("value", *value);
-  return {c(creating.view(), {}, std::move(made))};
+  return {c(creating, {}, std::move(made))};
 }
 
 TypeResult linspace_type(Types inputs, const Attributes& attributes) {
@@ -261,112 +261,124 @@ Parts expand_linspace(Composer& c, const Parts&, const Attributes& attributes) {
   const double start = attributes.get<double>("start"), stop = attributes.get<double>("stop");
   const bool endpoint = attributes.get_or("endpoint", true);
   const std::int64_t steps = std::max<std::int64_t>(1, endpoint ? num - 1 : num);
-  const Part i = c("arange", {}, {{"start", num}, {"dtype", DType::f64}});
+  const Part i = c(op::arange, {}, {{"start", num}, {"dtype", DType::f64}});
   Part y = c.add(c.multiply(i, (stop - start) / static_cast<double>(steps)), start);
-  if (endpoint && num > 1) y = c("where", {c("equal", {i, static_cast<double>(num - 1)}), stop, y});
-  return {c("astype", {y}, {{"dtype", attributes.get_or("dtype", DType::f32)}})};
-}
-
-OpDef many_operands(OpDef op) {
-  op.max_inputs = -1;
-  return op;
+  if (endpoint && num > 1) y = c(op::where, {c(op::equal, {i, static_cast<double>(num - 1)}), stop, y});
+  return {c(op::astype, {y}, {{"dtype", attributes.get_or("dtype", DType::f32)}})};
 }
 
 }  // namespace
 
-std::span<const OpDef> array_functions() {
-  static const std::vector<OpDef> functions = [] {
-    const auto integer = [](std::string name, std::int64_t fallback) { return with_default(std::move(name), Type::integer, fallback); };
-    const AttributeDef dtype = optional("dtype", Type::dtype);
-    return std::vector<OpDef>{
-        composite_record("tril(x, k?)", 1, {integer("k", 0)}, "the elements on and below diagonal `k` of the last two axes, else 0",
-                         triangle_type<"tril">, expand_triangle<true>),
-        composite_record("triu(x, k?)", 1, {integer("k", 0)}, "the elements on and above diagonal `k` of the last two axes, else 0",
-                         triangle_type<"triu">, expand_triangle<false>),
-        composite_record("diagonal(x, offset?)", 1, {integer("offset", 0)}, "a diagonal of the last two axes",
-                         diagonal_type<"diagonal", false>, expand_diagonal),
-        composite_record("trace(x, offset?)", 1, {integer("offset", 0)}, "the sum of a diagonal of the last two axes",
-                         diagonal_type<"trace", true>, expand_trace),
-        composite_record("roll(x, shift, axis?)", 1, {required("shift", Type::integers), optional("axis", Type::integers)},
-                         "moved by `shift` places along an axis, round about (absent: over all elements in order)", roll_type, expand_roll),
-        composite_record("moveaxis(x, source, destination)", 1,
-                         {required("source", Type::integers), required("destination", Type::integers)},
-                         "axis `source` in the place `destination`, the others in their order", moveaxis_type, expand_moveaxis),
-        composite_record("unstack(x, axis?)", 1, {integer("axis", 0)}, "as many results as the axis is long: the parts along it",
-                         parts_type<"unstack", false>, expand_parts<false>),
-        composite_record("split(x, sections, axis?)", 1, {required("sections", Type::integer), integer("axis", 0)},
-                         "`sections` results: equal parts along an axis", parts_type<"split", true>, expand_parts<true>),
-        many_operands(composite_record("meshgrid([vectors], indexing?)", 1, {with_default("indexing", Type::text, std::string("xy"))},
-                                       "a result for each vector: its elements over all combinations; \"ij\": in the order of the vectors",
-                                       meshgrid_type, expand_meshgrid)),
-        composite_record("zeros_like(x, dtype?)", 1, {dtype}, "zeros of the shape of x, and of its type", like_type<"zeros_like">,
-                         expand_like<"zeros">),
-        composite_record("ones_like(x, dtype?)", 1, {dtype}, "ones of the shape of x, and of its type", like_type<"ones_like">,
-                         expand_like<"ones">),
-        composite_record("full_like(x, value, dtype?)", 1, {required("value", Type::any), dtype},
-                         "`value` in the shape of x, and of its type", like_type<"full_like">, expand_like<"full">),
-        composite_record("linspace(start, stop, num, endpoint?, dtype?)", 0,
-                         {required("start", Type::number), required("stop", Type::number), required("num", Type::integer),
-                          with_default("endpoint", Type::boolean, true), with_default("dtype", Type::dtype, DType::f32)},
-                         "`num` numbers from start to stop, equally far apart", linspace_type, expand_linspace),
-    };
-  }();
-  return functions;
+namespace {
+
+constexpr AttributeDef whole_number(std::string_view name, std::int64_t fallback) {
+  return with_default(name, Type::integer, fallback);
 }
+constexpr AttributeDef kOptionalDType = optional("dtype", Type::dtype);
+
+}  // namespace
+
+constexpr OpDef op::tril =
+    Record("tril(x, k?)", 1, {whole_number("k", 0)}, "the elements on and below diagonal `k` of the last two axes, else 0",
+           triangle_type<"tril">, expand_triangle<true>);
+
+constexpr OpDef op::triu =
+    Record("triu(x, k?)", 1, {whole_number("k", 0)}, "the elements on and above diagonal `k` of the last two axes, else 0",
+           triangle_type<"triu">, expand_triangle<false>);
+
+constexpr OpDef op::diagonal = Record("diagonal(x, offset?)", 1, {whole_number("offset", 0)}, "a diagonal of the last two axes",
+                                      diagonal_type<"diagonal", false>, expand_diagonal);
+
+constexpr OpDef op::trace = Record("trace(x, offset?)", 1, {whole_number("offset", 0)}, "the sum of a diagonal of the last two axes",
+                                   diagonal_type<"trace", true>, expand_trace);
+
+constexpr OpDef op::roll =
+    Record("roll(x, shift, axis?)", 1, {required("shift", Type::integers), optional("axis", Type::integers)},
+           "moved by `shift` places along an axis, round about (absent: over all elements in order)", roll_type, expand_roll);
+
+constexpr OpDef op::moveaxis =
+    Record("moveaxis(x, source, destination)", 1, {required("source", Type::integers), required("destination", Type::integers)},
+           "axis `source` in the place `destination`, the others in their order", moveaxis_type, expand_moveaxis);
+
+constexpr OpDef op::unstack =
+    Record("unstack(x, axis?)", 1, {whole_number("axis", 0)}, "as many results as the axis is long: the parts along it",
+           parts_type<"unstack", false>, expand_parts<false>);
+
+constexpr OpDef op::split = Record("split(x, sections, axis?)", 1, {required("sections", Type::integer), whole_number("axis", 0)},
+                                   "`sections` results: equal parts along an axis", parts_type<"split", true>, expand_parts<true>);
+
+constexpr OpDef op::meshgrid = Record("meshgrid([vectors], indexing?)", 1, {with_default("indexing", Type::text, "xy")},
+                                      "a result for each vector: its elements over all combinations; \"ij\": in the order of the vectors",
+                                      meshgrid_type, expand_meshgrid)
+                                   .operands(1, -1);
+
+constexpr OpDef op::zeros_like = Record("zeros_like(x, dtype?)", 1, {kOptionalDType}, "zeros of the shape of x, and of its type",
+                                        like_type<"zeros_like">, expand_like<op::zeros>);
+
+constexpr OpDef op::ones_like = Record("ones_like(x, dtype?)", 1, {kOptionalDType}, "ones of the shape of x, and of its type",
+                                       like_type<"ones_like">, expand_like<op::ones>);
+
+constexpr OpDef op::full_like = Record("full_like(x, value, dtype?)", 1, {required("value", Type::any), kOptionalDType},
+                                       "`value` in the shape of x, and of its type", like_type<"full_like">, expand_like<op::full>);
+
+constexpr OpDef op::linspace = Record("linspace(start, stop, num, endpoint?, dtype?)", 0,
+                                      {required("start", Type::number), required("stop", Type::number), required("num", Type::integer),
+                                       with_default("endpoint", Type::boolean, true), with_default("dtype", Type::dtype, DType::f32)},
+                                      "`num` numbers from start to stop, equally far apart", linspace_type, expand_linspace);
 
 }  // namespace ops
 
 using ops::call;
 
 Tensor tril(const Tensor& x, std::int64_t k, Here here) {
-  return call("tril", {x}, {{"k", k}}, here);
+  return call(op::tril, {x}, {{"k", k}}, here);
 }
 Tensor triu(const Tensor& x, std::int64_t k, Here here) {
-  return call("triu", {x}, {{"k", k}}, here);
+  return call(op::triu, {x}, {{"k", k}}, here);
 }
 Tensor diagonal(const Tensor& x, std::int64_t offset, Here here) {
-  return call("diagonal", {x}, {{"offset", offset}}, here);
+  return call(op::diagonal, {x}, {{"offset", offset}}, here);
 }
 Tensor matrix_trace(const Tensor& x, std::int64_t offset, Here here) {
-  return detail::call("trace", {x}, {{"offset", offset}}, here.of("matrix_trace"));
+  return detail::call(op::trace, {x}, {{"offset", offset}}, here.of("matrix_trace"));
 }
 Tensor roll(const Tensor& x, std::vector<std::int64_t> shift, Axes axis, Here here) {
   Attributes attributes = ops::axis(axis);
   attributes.set("shift", std::move(shift));
-  return call("roll", {x}, std::move(attributes), here);
+  return call(op::roll, {x}, std::move(attributes), here);
 }
 Tensor moveaxis(const Tensor& x, std::vector<std::int64_t> source, std::vector<std::int64_t> destination, Here here) {
-  return call("moveaxis", {x}, {{"source", std::move(source)}, {"destination", std::move(destination)}}, here);
+  return call(op::moveaxis, {x}, {{"source", std::move(source)}, {"destination", std::move(destination)}}, here);
 }
 std::vector<Tensor> unstack(const Tensor& x, int axis, Here here) {
-  return detail::apply("unstack", {&x, 1}, {{"axis", std::int64_t{axis}}}, here.of("unstack"));
+  return detail::apply(op::unstack, {&x, 1}, {{"axis", std::int64_t{axis}}}, here.of("unstack"));
 }
 std::vector<Tensor> split(const Tensor& x, std::int64_t sections, int axis, Here here) {
-  std::vector<Tensor> parts = detail::apply("split", {&x, 1}, {{"sections", sections}, {"axis", std::int64_t{axis}}}, here.of("split"));
+  std::vector<Tensor> parts = detail::apply(op::split, {&x, 1}, {{"sections", sections}, {"axis", std::int64_t{axis}}}, here.of("split"));
   if (parts.size() == 1 && sections > 1 && sections <= ops::kMostResults) parts.resize(static_cast<std::size_t>(sections), parts[0]);
   return parts;
 }
 std::vector<Tensor> meshgrid(const std::vector<Tensor>& vectors, const MeshgridOptions& options, Here here) {
-  return detail::apply("meshgrid", vectors, {{"indexing", std::string(options.matrix_indexing ? "ij" : "xy")}}, here.of("meshgrid"));
+  return detail::apply(op::meshgrid, vectors, {{"indexing", std::string(options.matrix_indexing ? "ij" : "xy")}}, here.of("meshgrid"));
 }
 Tensor zeros_like(const Tensor& x, std::optional<DType> dtype, Here here) {
   Attributes attributes;
   ops::set(attributes, "dtype", dtype);
-  return call("zeros_like", {x}, std::move(attributes), here);
+  return call(op::zeros_like, {x}, std::move(attributes), here);
 }
 Tensor ones_like(const Tensor& x, std::optional<DType> dtype, Here here) {
   Attributes attributes;
   ops::set(attributes, "dtype", dtype);
-  return call("ones_like", {x}, std::move(attributes), here);
+  return call(op::ones_like, {x}, std::move(attributes), here);
 }
 Tensor full_like(const Tensor& x, Number value, std::optional<DType> dtype, Here here) {
   Attributes attributes;
   ops::set(attributes, "value", std::optional<Number>(value));
   ops::set(attributes, "dtype", dtype);
-  return call("full_like", {x}, std::move(attributes), here);
+  return call(op::full_like, {x}, std::move(attributes), here);
 }
 Tensor linspace(double start, double stop, std::int64_t num, const LinspaceOptions& options, Here here) {
-  return call("linspace", std::initializer_list<Tensor>{},
+  return call(op::linspace, std::initializer_list<Tensor>{},
               {{"start", start}, {"stop", stop}, {"num", num}, {"endpoint", options.endpoint}, {"dtype", options.dtype}}, here);
 }
 

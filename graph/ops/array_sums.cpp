@@ -44,10 +44,10 @@ TypeResult over_axes_type(Types inputs, const Attributes& attributes) {
 Parts expand_logsumexp(Composer& c, const Parts& inputs, const Attributes& attributes) {
   const DType dtype = inputs[0].dtype();
   const Part x = c.as(widened(dtype), inputs[0]);
-  const Part largest = c("max", {x}, over(attributes, true));
-  const Part base = c("where", {c("isfinite", {largest}), largest, 0});
-  const Part sum = c("sum", {c("exp", {c.subtract(x, base)})}, over(attributes, true));
-  const Part result = c.as(dtype, c.add(c("log", {sum}), base));
+  const Part largest = c(op::max, {x}, over(attributes, true));
+  const Part base = c(op::where, {c(op::isfinite, {largest}), largest, 0});
+  const Part sum = c(op::sum, {c(op::exp, {c.subtract(x, base)})}, over(attributes, true));
+  const Part result = c.as(dtype, c.add(c(op::log, {sum}), base));
   if (attributes.get_or("keepdims", false)) return {result};
   const TensorType type = x.type();
   return {c.reshape(result, reduced_shape(type.shape, marked_axes(attributes, type.rank()), false))};
@@ -60,17 +60,17 @@ TypeResult logsumexp_type(Types inputs, const Attributes& attributes) {
 
 Parts expand_count(Composer& c, const Parts& inputs, const Attributes& attributes) {
   const Part& x = inputs[0];
-  const Part there = x.dtype() == DType::boolean ? x : c("not_equal", {x, 0});
-  return {c("sum", {there}, over(attributes, attributes.get_or("keepdims", false)))};
+  const Part there = x.dtype() == DType::boolean ? x : c(op::not_equal, {x, 0});
+  return {c(op::sum, {there}, over(attributes, attributes.get_or("keepdims", false)))};
 }
 
 Part vector_norm_of(Composer& c, const Part& x, double ord, const Attributes& axes) {
-  if (ord == 2) return c("sqrt", {c("sum", {c("square", {x})}, axes)});
-  const Part magnitude = c("abs", {x});
-  if (ord == 1) return c("sum", {magnitude}, axes);
-  if (std::isinf(ord)) return c(ord > 0 ? "max" : "min", {magnitude}, axes);
-  if (ord == 0) return c("sum", {c.as(x.dtype(), c("not_equal", {x, 0}))}, axes);
-  return c("pow", {c("sum", {c("pow", {magnitude, ord})}, axes), 1 / ord});
+  if (ord == 2) return c(op::sqrt, {c(op::sum, {c(op::square, {x})}, axes)});
+  const Part magnitude = c(op::abs, {x});
+  if (ord == 1) return c(op::sum, {magnitude}, axes);
+  if (std::isinf(ord)) return c(ord > 0 ? op::max : op::min, {magnitude}, axes);
+  if (ord == 0) return c(op::sum, {c.as(x.dtype(), c(op::not_equal, {x, 0}))}, axes);
+  return c(op::pow, {c(op::sum, {c(op::pow, {magnitude, ord})}, axes), 1 / ord});
 }
 Parts expand_vector_norm(Composer& c, const Parts& inputs, const Attributes& attributes) {
   const DType dtype = inputs[0].dtype();
@@ -105,10 +105,10 @@ Parts expand_matrix_norm(Composer& c, const Parts& inputs, const Attributes& att
     shape.insert(shape.end(), 2, 1);
     return {c.reshape(norm, std::move(shape))};
   };
-  if (ord == "fro") return end(c("sqrt", {c("sum", {c("square", {x})}, {{"axis", Integers{-2, -1}}})}));
-  const char* const choice = ord[0] == '-' ? "min" : "max";
-  if (ord == "nuc" || ord.back() == '2') return end(c(ord == "nuc" ? "sum" : choice, {c("svdvals", {x})}, along(-1)));
-  return end(c(choice, {c("sum", {c("abs", {x})}, along(ord.back() == '1' ? -2 : -1))}, along(-1)));
+  if (ord == "fro") return end(c(op::sqrt, {c(op::sum, {c(op::square, {x})}, {{"axis", Integers{-2, -1}}})}));
+  const OpDef& choice = ord[0] == '-' ? op::min : op::max;
+  if (ord == "nuc" || ord.back() == '2') return end(c(ord == "nuc" ? op::sum : choice, {c(op::svdvals, {x})}, along(-1)));
+  return end(c(choice, {c(op::sum, {c(op::abs, {x})}, along(ord.back() == '1' ? -2 : -1))}, along(-1)));
 }
 
 // --- diff -------------------------------------------------------------------------------------------------------------------------------
@@ -134,7 +134,7 @@ Parts expand_diff(Composer& c, const Parts& inputs, const Attributes& attributes
       Integers starts(axis, 0), stops(shape.begin(), shape.begin() + static_cast<std::ptrdiff_t>(axis));
       starts.push_back(from);
       stops.push_back(to);
-      return c("slice", {x}, {{"starts", std::move(starts)}, {"stops", std::move(stops)}});
+      return c(op::slice, {x}, {{"starts", std::move(starts)}, {"stops", std::move(stops)}});
     };
     if (shape[axis] == 0) break;
     x = c.subtract(part(1, shape[axis]), part(0, shape[axis] - 1));
@@ -168,7 +168,7 @@ Parts expand_vecdot(Composer& c, const Parts& inputs, const Attributes& attribut
   const std::vector<TensorType> types = {inputs[0].type(), inputs[1].type()};
   const DType result = std::get<0>(vecdot_type(types, attributes))[0].dtype, wide = widened(result);
   const Part products = c.multiply(c.as(wide, inputs[0]), c.as(wide, inputs[1]));
-  return {c.as(result, c("sum", {products}, {{"axis", Integers{attributes.get<std::int64_t>("axis")}}}))};
+  return {c.as(result, c(op::sum, {products}, {{"axis", Integers{attributes.get<std::int64_t>("axis")}}}))};
 }
 
 TypeResult outer_type(Types inputs, const Attributes&) {
@@ -254,9 +254,9 @@ Parts expand_tensordot(Composer& c, const Parts& inputs, const Attributes& attri
   const Integers a_free = other_axes(types[0].rank(), over.a), b_free = other_axes(types[1].rank(), over.b);
   const Shape rows = extents(types[0].shape, a_free), columns = extents(types[1].shape, b_free);
   const std::int64_t depth = product(extents(types[0].shape, over.a));
-  const Part a = c.reshape(c("permute_dims", {inputs[0]}, {{"axes", joined(a_free, over.a)}}), {product(rows), depth});
-  const Part b = c.reshape(c("permute_dims", {inputs[1]}, {{"axes", joined(over.b, b_free)}}), {depth, product(columns)});
-  return {c.reshape(c("matmul", {a, b}), joined(rows, columns))};
+  const Part a = c.reshape(c(op::permute_dims, {inputs[0]}, {{"axes", joined(a_free, over.a)}}), {product(rows), depth});
+  const Part b = c.reshape(c(op::permute_dims, {inputs[1]}, {{"axes", joined(over.b, b_free)}}), {depth, product(columns)});
+  return {c.reshape(c(op::matmul, {a, b}), joined(rows, columns))};
 }
 
 TypeResult cross_type(Types inputs, const Attributes& attributes) {
@@ -281,7 +281,7 @@ Parts expand_cross(Composer& c, const Parts& inputs, const Attributes& attribute
     Integers starts(along, 0), stops(shape.begin(), shape.begin() + static_cast<std::ptrdiff_t>(along));
     starts.push_back(i);
     stops.push_back(i + 1);
-    return c("slice", {x}, {{"starts", std::move(starts)}, {"stops", std::move(stops)}});
+    return c(op::slice, {x}, {{"starts", std::move(starts)}, {"stops", std::move(stops)}});
   };
   Parts parts;
   for (const std::int64_t i : {0, 1, 2}) {
@@ -289,59 +289,55 @@ Parts expand_cross(Composer& c, const Parts& inputs, const Attributes& attribute
     parts.push_back(c.subtract(c.multiply(component(inputs[0], j), component(inputs[1], k)),
                                c.multiply(component(inputs[0], k), component(inputs[1], j))));
   }
-  return {c("concat", parts, {{"axis", axis}})};
-}
-
-OpDef promoting(Promotion promotion, OpDef op) {
-  op.promotion = promotion;
-  return op;
+  return {c(op::concat, parts, {{"axis", axis}})};
 }
 
 }  // namespace
 
-std::span<const OpDef> array_sums() {
-  static const std::vector<OpDef> functions = [] {
-    const std::vector<AttributeDef> axes = {optional("axis", Type::integers), with_default("keepdims", Type::boolean, false)};
-    std::vector<AttributeDef> norm = axes;
-    norm.push_back(with_default("ord", Type::number, 2.0));
-    const AttributeDef axis = with_default("axis", Type::integer, std::int64_t{-1});
-    return std::vector<OpDef>{
-        composite_record("diff(x, n?, axis?)", 1, {with_default("n", Type::integer, std::int64_t{1}), axis},
-                         "each element less the one before it along an axis, `n` times", diff_type, expand_diff),
-        promoting(Promotion::floating,
-                  composite_record("logsumexp(x, axis?, keepdims?)", 1, axes,
-                                   "`log(sum(exp(x)))` over the axes (absent: all), without overflow", logsumexp_type, expand_logsumexp)),
-        composite_record("count_nonzero(x, axis?, keepdims?)", 1, axes,
-                         "how many elements are not zero, over the axes (absent: all); i32, or i64 of 2^31 elements or more",
-                         over_axes_type<"count_nonzero", SumResult::count>, expand_count),
-        promoting(Promotion::common, composite_record("vecdot(x1, x2, axis?)", 2, {axis},
-                                                      "products along an axis, summed, in the type that `matmul` gives; `axis` is negative",
-                                                      vecdot_type, expand_vecdot)),
-        promoting(Promotion::common, composite_record("outer(x1, x2)", 2, {}, "products of each element of a vector with each of another",
-                                                      outer_type, expand_outer)),
-        promoting(Promotion::common,
-                  composite_record(
-                      "tensordot(x1, x2, axes?, a_axes?, b_axes?)", 2,
-                      {optional("axes", Type::integer), optional("a_axes", Type::integers), optional("b_axes", Type::integers)},
-                      "products summed over the last `axes` axes of x1 and the first of x2, or over named pairs of axes, in the type that "
-                      "`matmul` gives",
-                      tensordot_type, expand_tensordot)),
-        promoting(Promotion::common,
-                  composite_record("cross(x1, x2, axis?)", 2, {axis},
-                                   "cross products of vectors of 3 elements along an axis; `axis` is negative", cross_type, expand_cross)),
-        promoting(Promotion::floating, composite_record("vector_norm(x, axis?, keepdims?, ord?)", 1, norm,
-                                                        "`sum(abs(x) ** ord) ** (1 / ord)` over the axes (absent: all)",
-                                                        over_axes_type<"vector_norm", SumResult::same>, expand_vector_norm)),
-        promoting(
-            Promotion::floating,
-            composite_record("matrix_norm(x, ord?, keepdims?)", 1,
-                             {with_default("ord", Type::text, std::string("fro")), with_default("keepdims", Type::boolean, false)},
-                             "norm of the matrices in the last two axes: \"fro\", \"nuc\", \"1\", \"-1\", \"2\", \"-2\", \"inf\", \"-inf\"",
-                             matrix_norm_type, expand_matrix_norm)),
-    };
-  }();
-  return functions;
-}
+constexpr OpDef op::diff = Record("diff(x, n?, axis?)", 1, {with_default("n", Type::integer, std::int64_t{1}), kLastAxis},
+                                  "each element less the one before it along an axis, `n` times", diff_type, expand_diff);
+
+constexpr OpDef op::logsumexp = Record("logsumexp(x, axis?, keepdims?)", 1, {kAxesOrAll, kKeepdims},
+                                       "`log(sum(exp(x)))` over the axes (absent: all), without overflow", logsumexp_type, expand_logsumexp)
+                                    .promoting(Promotion::floating);
+
+constexpr OpDef op::count_nonzero =
+    Record("count_nonzero(x, axis?, keepdims?)", 1, {kAxesOrAll, kKeepdims},
+           "how many elements are not zero, over the axes (absent: all); i32, or i64 of 2^31 elements or more",
+           over_axes_type<"count_nonzero", SumResult::count>, expand_count);
+
+constexpr OpDef op::vecdot =
+    Record("vecdot(x1, x2, axis?)", 2, {kLastAxis}, "products along an axis, summed, in the type that `matmul` gives; `axis` is negative",
+           vecdot_type, expand_vecdot)
+        .promoting(Promotion::common);
+
+constexpr OpDef op::outer =
+    Record("outer(x1, x2)", 2, {}, "products of each element of a vector with each of another", outer_type, expand_outer)
+        .promoting(Promotion::common);
+
+constexpr OpDef op::tensordot =
+    Record("tensordot(x1, x2, axes?, a_axes?, b_axes?)", 2,
+           {optional("axes", Type::integer), optional("a_axes", Type::integers), optional("b_axes", Type::integers)},
+           "products summed over the last `axes` axes of x1 and the first of x2, or over named pairs of axes, in the type that "
+           "`matmul` gives",
+           tensordot_type, expand_tensordot)
+        .promoting(Promotion::common);
+
+constexpr OpDef op::cross = Record("cross(x1, x2, axis?)", 2, {kLastAxis},
+                                   "cross products of vectors of 3 elements along an axis; `axis` is negative", cross_type, expand_cross)
+                                .promoting(Promotion::common);
+
+constexpr OpDef op::vector_norm =
+    Record("vector_norm(x, axis?, keepdims?, ord?)", 1, {kAxesOrAll, kKeepdims, with_default("ord", Type::number, 2.0)},
+           "`sum(abs(x) ** ord) ** (1 / ord)` over the axes (absent: all)", over_axes_type<"vector_norm", SumResult::same>,
+           expand_vector_norm)
+        .promoting(Promotion::floating);
+
+constexpr OpDef op::matrix_norm =
+    Record("matrix_norm(x, ord?, keepdims?)", 1, {with_default("ord", Type::text, "fro"), with_default("keepdims", Type::boolean, false)},
+           "norm of the matrices in the last two axes: \"fro\", \"nuc\", \"1\", \"-1\", \"2\", \"-2\", \"inf\", \"-inf\"", matrix_norm_type,
+           expand_matrix_norm)
+        .promoting(Promotion::floating);
 
 namespace {
 
@@ -357,36 +353,36 @@ Attributes attributes_of(const ReduceOptions& options) {
 using ops::call;
 
 Tensor diff(const Tensor& x, const DiffOptions& options, Here here) {
-  return call("diff", {x}, {{"n", options.n}, {"axis", std::int64_t{options.axis}}}, here);
+  return call(op::diff, {x}, {{"n", options.n}, {"axis", std::int64_t{options.axis}}}, here);
 }
 Tensor logsumexp(const Tensor& x, const ReduceOptions& options, Here here) {
-  return call("logsumexp", {x}, ops::attributes_of(options), here);
+  return call(op::logsumexp, {x}, ops::attributes_of(options), here);
 }
 Tensor count_nonzero(const Tensor& x, const ReduceOptions& options, Here here) {
-  return call("count_nonzero", {x}, ops::attributes_of(options), here);
+  return call(op::count_nonzero, {x}, ops::attributes_of(options), here);
 }
 Tensor vecdot(const Tensor& a, const Tensor& b, int axis, Here here) {
-  return call("vecdot", {a, b}, {{"axis", std::int64_t{axis}}}, here);
+  return call(op::vecdot, {a, b}, {{"axis", std::int64_t{axis}}}, here);
 }
 Tensor outer(const Tensor& a, const Tensor& b, Here here) {
-  return call("outer", {a, b}, {}, here);
+  return call(op::outer, {a, b}, {}, here);
 }
 Tensor tensordot(const Tensor& a, const Tensor& b, std::int64_t axes, Here here) {
-  return call("tensordot", {a, b}, {{"axes", axes}}, here);
+  return call(op::tensordot, {a, b}, {{"axes", axes}}, here);
 }
 Tensor tensordot(const Tensor& a, const Tensor& b, std::vector<std::int64_t> a_axes, std::vector<std::int64_t> b_axes, Here here) {
-  return call("tensordot", {a, b}, {{"a_axes", std::move(a_axes)}, {"b_axes", std::move(b_axes)}}, here);
+  return call(op::tensordot, {a, b}, {{"a_axes", std::move(a_axes)}, {"b_axes", std::move(b_axes)}}, here);
 }
 Tensor cross(const Tensor& a, const Tensor& b, int axis, Here here) {
-  return call("cross", {a, b}, {{"axis", std::int64_t{axis}}}, here);
+  return call(op::cross, {a, b}, {{"axis", std::int64_t{axis}}}, here);
 }
 Tensor vector_norm(const Tensor& x, const VectorNormOptions& options, Here here) {
   Attributes attributes = ops::attributes_of({options.axis, options.keepdims});
   attributes.set("ord", options.ord);
-  return call("vector_norm", {x}, std::move(attributes), here);
+  return call(op::vector_norm, {x}, std::move(attributes), here);
 }
 Tensor matrix_norm(const Tensor& x, std::string ord, bool keepdims, Here here) {
-  return call("matrix_norm", {x}, {{"ord", std::move(ord)}, {"keepdims", keepdims}}, here);
+  return call(op::matrix_norm, {x}, {{"ord", std::move(ord)}, {"keepdims", keepdims}}, here);
 }
 
 }  // namespace cleave

@@ -225,24 +225,21 @@ AttentionShape attention_shape(Types inputs, const Attributes& attributes) {
   return shape;
 }
 
-std::span<const OpDef> attention_ops() {
-  static const std::vector<OpDef> ops = {
-      {.name = "attention",
-       .min_inputs = 3,
-       .max_inputs = 4,
-       .attributes = {with_default("causal", AttributeDef::Type::boolean, false), optional("scale", AttributeDef::Type::number)},
-       .signature = "attention(query, key, value, mask?, causal?, scale?)",
-       .summary = "`softmax(query @ transpose(key) * scale + mask) @ value` over [.., heads, length, depth], the scores never "
-                  "stored; `causal`: of n queries and m keys, query i sees keys 0 to i + m - n, so that the last query sees all; one that "
-                  "sees none gives zeros",
-       .type_rule = attention_type,
-       .cost = attention_cost,
-       .cost_class = CostClass::product,
-       .form = attention_form,
-       .meaning = attention_meaning},
-  };
-  return ops;
-}
+constexpr OpDef op::attention{
+    .name = "attention",
+    .min_inputs = 3,
+    .max_inputs = 4,
+    .attributes = {with_default("causal", AttributeDef::Type::boolean, false), optional("scale", AttributeDef::Type::number)},
+    .signature = "attention(query, key, value, mask?, causal?, scale?)",
+    .summary =
+        "`softmax(query @ transpose(key) * scale + mask) @ value` over [.., heads, length, depth], the scores never "
+        "stored; `causal`: of n queries and m keys, query i sees keys 0 to i + m - n, so that the last query sees all; one that "
+        "sees none gives zeros",
+    .type_rule = attention_type,
+    .cost = attention_cost,
+    .cost_class = CostClass::product,
+    .form = attention_form,
+    .meaning = attention_meaning};
 
 }  // namespace cleave::ops
 
@@ -253,7 +250,7 @@ Tensor attention(const Tensor& query, const Tensor& key, const Tensor& value, co
   if (options.scale) attributes.set("scale", *options.scale);
   std::vector<Tensor> operands{query, key, value};
   if (options.mask) operands.push_back(*options.mask);
-  return ops::call("attention", operands, std::move(attributes), here);
+  return ops::call(op::attention, operands, std::move(attributes), here);
 }
 
 }  // namespace cleave

@@ -7,19 +7,20 @@
 
 #include "graph/ops/ops.h"
 #include "graph/trace/trace_context.h"
+#include "graph/vocabulary.h"
 
 namespace cleave::ops {
 
 /// Records `op`, which has the name of the function that the user called at `here`.
 template <class Inputs = std::initializer_list<Tensor>>
-Tensor call(std::string_view op, const Inputs& inputs, Attributes attributes, const Here& here) {
-  return detail::call(op, inputs, std::move(attributes), here.of(op));
+Tensor call(const OpDef& op, const Inputs& inputs, Attributes attributes, const Here& here) {
+  return detail::call(op, inputs, std::move(attributes), here.of(op.name));
 }
 
 /// The results of a function with two results; void handles outside a trace.
 template <class T>
-T call_two(std::string_view op, std::span<const Tensor> inputs, Attributes attributes, const Here& here) {
-  std::vector<Tensor> results = detail::apply(op, inputs, std::move(attributes), here.of(op));
+T call_two(const OpDef& op, std::span<const Tensor> inputs, Attributes attributes, const Here& here) {
+  std::vector<Tensor> results = detail::apply(op, inputs, std::move(attributes), here.of(op.name));
   results.resize(2, results.empty() ? Tensor() : results.front());  // after a mistake there is one void handle
   return {results[0], results[1]};
 }

@@ -87,20 +87,19 @@ Cost cell_cost(Types inputs, Types results, const Attributes&) {
 
 }  // namespace
 
-std::span<const OpDef> cell_ops() {
-  static const std::vector<OpDef> ops = [] {
-    std::vector<OpDef> all = {
-        op_record("lstm_cell(inputs, recurrent, cell)", 3, {},
-                  "the next hidden state and cell of an LSTM, from gates `inputs + recurrent` in the order input, output, forget, cell",
-                  cell_type<Name{"lstm_cell"}, 4, 2>, cell_cost<4>, lstm_meaning),
-        op_record("gru_cell(inputs, recurrent, hidden)", 3, {},
-                  "the next hidden state of a GRU, from gates in the order update, reset, hidden; the reset gate meets `recurrent`",
-                  cell_type<Name{"gru_cell"}, 3, 1>, cell_cost<3>, gru_meaning)};
-    for (OpDef& op : all) op.promotion = Promotion::floating;
-    return of_class(CostClass::transcendental, std::move(all));
-  }();
-  return ops;
-}
+constexpr OpDef op::lstm_cell =
+    Record("lstm_cell(inputs, recurrent, cell)", 3, {},
+           "the next hidden state and cell of an LSTM, from gates `inputs + recurrent` in the order input, output, forget, cell",
+           cell_type<Name{"lstm_cell"}, 4, 2>, cell_cost<4>, lstm_meaning)
+        .promoting(Promotion::floating)
+        .of_class(CostClass::transcendental);
+
+constexpr OpDef op::gru_cell =
+    Record("gru_cell(inputs, recurrent, hidden)", 3, {},
+           "the next hidden state of a GRU, from gates in the order update, reset, hidden; the reset gate meets `recurrent`",
+           cell_type<Name{"gru_cell"}, 3, 1>, cell_cost<3>, gru_meaning)
+        .promoting(Promotion::floating)
+        .of_class(CostClass::transcendental);
 
 }  // namespace cleave::ops
 
@@ -108,11 +107,11 @@ namespace cleave {
 
 LstmCell lstm_cell(const Tensor& inputs, const Tensor& recurrent, const Tensor& cell, Here here) {
   const Tensor operands[] = {inputs, recurrent, cell};
-  return ops::call_two<LstmCell>("lstm_cell", operands, {}, here);
+  return ops::call_two<LstmCell>(op::lstm_cell, operands, {}, here);
 }
 
 Tensor gru_cell(const Tensor& inputs, const Tensor& recurrent, const Tensor& hidden, Here here) {
-  return ops::call("gru_cell", {inputs, recurrent, hidden}, {}, here);
+  return ops::call(op::gru_cell, {inputs, recurrent, hidden}, {}, here);
 }
 
 }  // namespace cleave

@@ -128,20 +128,19 @@ Convolution convolution_of(Types inputs, const Attributes& attributes) {
   return {inputs[0].shape[0], groups, inputs[1].shape[1], inputs[1].shape[0] / groups, std::get<Window>(window)};
 }
 
-std::span<const OpDef> convolution_ops() {
-  static const std::vector<OpDef> ops = [] {
-    OpDef conv = op_record("conv(x, weight, bias?, strides?, pads?, dilations?, auto_pad?, group?)", 2, window_attributes(),
-                           "convolution over the 1 to 3 axes behind batch and channels, as ONNX's; weight is `[outputs, channels / group, "
-                           "window…]`, and `pads` are one number, one an axis, or all before and then all behind",
-                           conv_type, conv_cost, conv_meaning);
-    conv.max_inputs = 3;
-    conv.promotion = Promotion::floating;
-    conv.cost_class = CostClass::product;
-    conv.form = conv_form;
-    conv.attributes.push_back(with_default("group", AttributeDef::Type::integer, std::int64_t{1}));
-    return std::vector<OpDef>{std::move(conv)};
-  }();
-  return ops;
-}
+constexpr OpDef op::conv =
+    Record(
+        "conv(x, weight, bias?, strides?, pads?, dilations?, auto_pad?, group?)", 2,
+        [] {
+          AttributeDefs attributes = kWindowAttributes;
+          attributes.push_back(with_default("group", AttributeDef::Type::integer, std::int64_t{1}));
+          return attributes;
+        }(),
+        "convolution over the 1 to 3 axes behind batch and channels, as ONNX's; weight is `[outputs, channels / group, "
+        "window…]`, and `pads` are one number, one an axis, or all before and then all behind",
+        conv_type, conv_cost, conv_meaning)
+        .operands(2, 3)
+        .promoting(Promotion::floating)
+        .of_class(CostClass::product, conv_form);
 
 }  // namespace cleave::ops

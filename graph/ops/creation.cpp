@@ -180,25 +180,36 @@ Status eye_meaning(const OpCall& call) {
 
 }  // namespace
 
-std::span<const OpDef> creation_ops() {
-  const AttributeDef shape = required("shape", Type::shape);
-  const AttributeDef f32 = with_default("dtype", Type::dtype, DType::f32);
-  const AttributeDef as_written = optional("dtype", Type::dtype);
-  static const std::vector<OpDef> ops =
-      of_class(CostClass::creation,
-               {
-                   op_record("zeros(shape, dtype?)", 0, {shape, f32}, "all 0", constant_type<"zeros">, copy_cost, constant_meaning<0>),
-                   op_record("ones(shape, dtype?)", 0, {shape, f32}, "all 1", constant_type<"ones">, copy_cost, constant_meaning<1>),
-                   op_record("full(shape, value, dtype?)", 0, {shape, required("value", Type::any), as_written},
-                             "all `value`; without `dtype` i32, f32 or bool as it is written", full_type, copy_cost, full_meaning),
-                   op_record("arange(start, stop?, step?, dtype?)", 0,
-                             {required("start", Type::any), optional("stop", Type::any), optional("step", Type::any), as_written},
-                             "start, start + step, … before stop; `arange(n)` counts from 0; i32 unless a number has a point", arange_type,
-                             copy_cost, arange_meaning),
-                   op_record("eye(rows, columns?, dtype?)", 0, {required("rows", Type::integer), optional("columns", Type::integer), f32},
-                             "1 on the diagonal, else 0", eye_type, copy_cost, eye_meaning),
-               });
-  return ops;
-}
+namespace {
+
+constexpr AttributeDef kRequiredShape = required("shape", Type::shape);
+constexpr AttributeDef kDTypeF32 = with_default("dtype", Type::dtype, DType::f32);
+constexpr AttributeDef kDTypeAsWritten = optional("dtype", Type::dtype);
+
+}  // namespace
+
+constexpr OpDef op::zeros =
+    Record("zeros(shape, dtype?)", 0, {kRequiredShape, kDTypeF32}, "all 0", constant_type<"zeros">, copy_cost, constant_meaning<0>)
+        .of_class(CostClass::creation);
+
+constexpr OpDef op::ones =
+    Record("ones(shape, dtype?)", 0, {kRequiredShape, kDTypeF32}, "all 1", constant_type<"ones">, copy_cost, constant_meaning<1>)
+        .of_class(CostClass::creation);
+
+constexpr OpDef op::full = Record("full(shape, value, dtype?)", 0, {kRequiredShape, required("value", Type::any), kDTypeAsWritten},
+                                  "all `value`; without `dtype` i32, f32 or bool as it is written", full_type, copy_cost, full_meaning)
+                               .of_class(CostClass::creation);
+
+constexpr OpDef op::arange =
+    Record("arange(start, stop?, step?, dtype?)", 0,
+           {required("start", Type::any), optional("stop", Type::any), optional("step", Type::any), kDTypeAsWritten},
+           "start, start + step, … before stop; `arange(n)` counts from 0; i32 unless a number has a point", arange_type, copy_cost,
+           arange_meaning)
+        .of_class(CostClass::creation);
+
+constexpr OpDef op::eye =
+    Record("eye(rows, columns?, dtype?)", 0, {required("rows", Type::integer), optional("columns", Type::integer), kDTypeF32},
+           "1 on the diagonal, else 0", eye_type, copy_cost, eye_meaning)
+        .of_class(CostClass::creation);
 
 }  // namespace cleave::ops

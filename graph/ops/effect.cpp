@@ -28,13 +28,13 @@ Status print_meaning(const OpCall& call) {
 }
 
 Status write_npy_meaning(const OpCall& call) {
-  return write_npy(call.attributes.get<std::string>("path"), call.inputs[0]);
+  return cleave::write_npy(call.attributes.get<std::string>("path"), call.inputs[0]);
 }
 
 // --- host_call -------------------------------------------------------------------------------------------------------
 
 std::string in_backticks(const HostFunction& function) {
-  return "`" + function.name + "`";
+  return "`" + std::string(function.name) + "`";
 }
 
 TypeResult host_call_type(Types inputs, const Attributes& attributes) {
@@ -109,41 +109,38 @@ Status end_host_call(PendingCall& pending, const OpCall& call) {
   return {};
 }
 
-std::span<const OpDef> effect_ops() {
-  static const std::vector<OpDef> ops = {
-      {.name = "print",
-       .min_inputs = 1,
-       .max_inputs = 1,
-       .attributes = {required("label", Type::text)},
-       .purity = Purity::effect,
-       .signature = "print(label, x)",
-       .summary = "prints one line `label: values`, in program order",
-       .type_rule = no_results,
-       .cost = linear_cost,
-       .meaning = print_meaning},
-      {.name = "write_npy",
-       .min_inputs = 1,
-       .max_inputs = 1,
-       .attributes = {required("path", Type::text)},
-       .purity = Purity::effect,
-       .signature = "write_npy(path, x)",
-       .summary = "writes x to an .npy file, in program order; the path as seen from where the program runs",
-       .type_rule = no_results,
-       .cost = copy_cost,
-       .meaning = write_npy_meaning},
-      {.name = "host_call",
-       .min_inputs = 0,
-       .max_inputs = -1,
-       .attributes = {required("function", Type::function)},
-       .purity = Purity::effect,
-       .signature = "host_call(function, [arrays])",
-       .summary = "calls a host function of the user: an effect, unless it is declared pure",
-       .type_rule = host_call_type,
-       .cost = linear_cost,
-       .meaning = host_call_meaning,
-       .purity_of = host_call_purity},
-  };
-  return ops;
-}
+constexpr OpDef op::print{.name = "print",
+                          .min_inputs = 1,
+                          .max_inputs = 1,
+                          .attributes = {required("label", Type::text)},
+                          .purity = Purity::effect,
+                          .signature = "print(label, x)",
+                          .summary = "prints one line `label: values`, in program order",
+                          .type_rule = no_results,
+                          .cost = linear_cost,
+                          .meaning = print_meaning};
+
+constexpr OpDef op::write_npy{.name = "write_npy",
+                              .min_inputs = 1,
+                              .max_inputs = 1,
+                              .attributes = {required("path", Type::text)},
+                              .purity = Purity::effect,
+                              .signature = "write_npy(path, x)",
+                              .summary = "writes x to an .npy file, in program order; the path as seen from where the program runs",
+                              .type_rule = no_results,
+                              .cost = copy_cost,
+                              .meaning = write_npy_meaning};
+
+constexpr OpDef op::host_call{.name = "host_call",
+                              .min_inputs = 0,
+                              .max_inputs = -1,
+                              .attributes = {required("function", Type::function)},
+                              .purity = Purity::effect,
+                              .signature = "host_call(function, [arrays])",
+                              .summary = "calls a host function of the user: an effect, unless it is declared pure",
+                              .type_rule = host_call_type,
+                              .cost = linear_cost,
+                              .meaning = host_call_meaning,
+                              .purity_of = host_call_purity};
 
 }  // namespace cleave::ops

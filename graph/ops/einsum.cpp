@@ -73,7 +73,7 @@ class Lowering {
     if (term.labels == order) return term;
     Integers axes;
     for (const Label label : order) axes.push_back(std::find(term.labels.begin(), term.labels.end(), label) - term.labels.begin());
-    return {c_("permute_dims", {term.part}, {{"axes", std::move(axes)}}), order};
+    return {c_(op::permute_dims, {term.part}, {{"axes", std::move(axes)}}), order};
   }
 
   /// The term without repeated labels (by their diagonals), and without axes of extent 1 that are longer in another operand.
@@ -115,12 +115,12 @@ class Lowering {
     }
     labels.push_back(term.labels[first]);
     axes.insert(axes.end(), {static_cast<std::int64_t>(first), static_cast<std::int64_t>(second)});
-    const Part last = c_("permute_dims", {term.part}, {{"axes", std::move(axes)}});
+    const Part last = c_(op::permute_dims, {term.part}, {{"axes", std::move(axes)}});
     Integers starts(flat.size() + 1, 0), steps(flat.size() + 1, 1);
     flat.push_back(n * n);
     steps.back() = n + 1;
     Attributes every{{"starts", starts}, {"stops", Integers(flat)}, {"steps", steps}};
-    return {c_("slice", {c_.reshape(last, std::move(flat))}, std::move(every)), std::move(labels)};
+    return {c_(op::slice, {c_.reshape(last, std::move(flat))}, std::move(every)), std::move(labels)};
   }
 
   /// The term summed over all labels that are not in `kept`.
@@ -136,7 +136,7 @@ class Lowering {
     }
     if (axes.empty()) return term;
     const DType dtype = term.part.dtype();
-    Part sum = c_.as(dtype, c_("sum", {term.part}, {{"axis", std::move(axes)}}));  // `sum` widens small integers
+    Part sum = c_.as(dtype, c_(op::sum, {term.part}, {{"axis", std::move(axes)}}));  // `sum` widens small integers
     return {std::move(sum), std::move(labels)};
   }
 
@@ -187,7 +187,7 @@ class Lowering {
     };
     const Part rows = reshaped(ordered(std::move(a), joined(batch, left, inner)).part, matrices(left, inner));
     const Part columns = reshaped(ordered(std::move(b), joined(batch, inner, right)).part, matrices(inner, right));
-    const Part products = c_.as(promote(rows.dtype(), columns.dtype()), c_("matmul", {rows, columns}));
+    const Part products = c_.as(promote(rows.dtype(), columns.dtype()), c_(op::matmul, {rows, columns}));
     return {reshaped(products, shape(result)), std::move(result)};
   }
 
@@ -217,24 +217,18 @@ std::vector<Part> expand_einsum(Composer& c, const std::vector<Part>& inputs, co
 
 }  // namespace
 
-std::span<const OpDef> einsum_functions() {
-  static const std::vector<OpDef> functions = [] {
-    OpDef einsum =
-        composite_record("einsum(equation, [operands])", 1, {required("equation", AttributeDef::Type::text)},
-                         "sum of products by letters of axes, as NumPy's: `einsum(\"bij,bjk->bik\", [a, b])`; in the operands' type, where "
-                         "integers wrap",
-                         einsum_type, expand_einsum);
-    einsum.max_inputs = -1;
-    einsum.promotion = Promotion::common;
-    return std::vector<OpDef>{std::move(einsum)};
-  }();
-  return functions;
-}
+constexpr OpDef op::einsum =
+    Record("einsum(equation, [operands])", 1, {required("equation", AttributeDef::Type::text)},
+           "sum of products by letters of axes, as NumPy's: `einsum(\"bij,bjk->bik\", [a, b])`; in the operands' type, where "
+           "integers wrap",
+           einsum_type, expand_einsum)
+        .operands(1, -1)
+        .promoting(Promotion::common);
 
 }  // namespace ops
 
 Tensor einsum(std::string equation, const std::vector<Tensor>& operands, Here here) {
-  return ops::call("einsum", operands, {{"equation", std::move(equation)}}, here);
+  return ops::call(op::einsum, operands, {{"equation", std::move(equation)}}, here);
 }
 
 }  // namespace cleave

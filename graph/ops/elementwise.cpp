@@ -60,37 +60,8 @@ void run_elementwise(const OpCall& call, ElementLoop loop) {
   });
 }
 
-namespace {
-
-enum class Family : std::uint8_t { arithmetic, math, comparison, logic };
-
-template <Family family>
-std::vector<OpDef> records() {
-  std::vector<OpDef> ops;
 // NOLINTNEXTLINE(cppcoreguidelines-macro-usage)
-#define CLEAVE_OP(of, Struct, ...) \
-  if constexpr (family == Family::of) ops.push_back(elementwise<scalars::Struct>());
+#define CLEAVE_OP(family, Struct, name, ...) constexpr OpDef op::name = elementwise<scalars::Struct>();
 #include "graph/ops/elementwise.def"
-  return ops;
-}
-
-}  // namespace
-
-std::span<const OpDef> arithmetic_ops() {
-  static const std::vector<OpDef> ops = records<Family::arithmetic>();
-  return ops;
-}
-std::span<const OpDef> math_ops() {
-  static const std::vector<OpDef> ops = records<Family::math>();
-  return ops;
-}
-std::span<const OpDef> comparison_ops() {
-  static const std::vector<OpDef> ops = records<Family::comparison>();
-  return ops;
-}
-std::span<const OpDef> logic_ops() {
-  static const std::vector<OpDef> ops = records<Family::logic>();
-  return ops;
-}
 
 }  // namespace cleave::ops

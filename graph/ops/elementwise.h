@@ -50,22 +50,14 @@ Cost elementwise_cost(Types inputs, Types results, const Attributes&) {
 
 /// The record of an op of elementwise.def.
 template <class Op>
-OpDef elementwise() {
-  OpDef op;
-  op.name = Op::name;
-  op.min_inputs = op.max_inputs = Op::arity;
-  op.promotion = Op::promotion;
-  constexpr const char* kParameters[] = {"(x)", "(x1, x2)", "(x, min, max)"};  // `clip` is the only op with three operands
-  op.signature = std::string(Op::name) + kParameters[Op::arity - 1];
-  op.summary = Op::summary;
-  op.type_rule = [](Types inputs, const Attributes&) { return elementwise_type({Op::name, Op::domain, Op::predicate}, inputs); };
-  op.cost = elementwise_cost<scalars::flops_of(Op::work)>;
-  op.cost_class = scalars::class_of(Op::work);
-  op.form = run_of_operands;
-  op.meaning = elementwise_meaning<Op>;
-  op.scalar = Op::text;
-  op.scalar_integer = Op::integer_text;
-  return op;
+constexpr OpDef elementwise() {
+  return Record(
+             Op::signature, Op::arity, {}, Op::summary,
+             [](Types inputs, const Attributes&) { return elementwise_type({Op::name, Op::domain, Op::predicate}, inputs); },
+             elementwise_cost<scalars::flops_of(Op::work)>, elementwise_meaning<Op>)
+      .promoting(Op::promotion)
+      .of_class(scalars::class_of(Op::work), run_of_operands)
+      .scalar(Op::text, Op::integer_text);
 }
 
 }  // namespace cleave::ops

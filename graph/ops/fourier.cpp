@@ -138,45 +138,44 @@ Cost fourier_cost(Types inputs, Types results, const Attributes&) {
 
 }  // namespace
 
-std::span<const OpDef> fourier_ops() {
-  static const std::vector<OpDef> ops = [] {
-    const std::vector<AttributeDef> axis = {with_default("axis", Type::integer, std::int64_t{-1})};
-    std::vector<AttributeDef> count_and_axis = {optional("n", Type::integer), axis[0]};
-    std::vector<OpDef> all = of_class(
-        CostClass::transform,
-        {
-            op_record("fft(x, axis?)", 1, axis,
-                      "Fourier's transform of complex numbers, pairs along a last axis that `axis` does not count",
-                      fourier_type<"fft", true, true>, fourier_cost, fourier_meaning<true, true, true>),
-            op_record("ifft(x, axis?)", 1, axis, "undoes `fft`", fourier_type<"ifft", true, true>, fourier_cost,
-                      fourier_meaning<true, true, false>),
-            op_record("rfft(x, axis?)", 1, axis, "Fourier's transform of real numbers: the first `n // 2 + 1` complex ones, as pairs",
-                      fourier_type<"rfft", false, true>, fourier_cost, fourier_meaning<false, true, true>),
-            op_record("irfft(x, n?, axis?)", 1, std::move(count_and_axis),
-                      "undoes `rfft`, to `n` real numbers (absent: an even number of them)", fourier_type<"irfft", true, false>,
-                      fourier_cost, fourier_meaning<true, false, false>),
-        });
-    for (OpDef& op : all) op.promotion = Promotion::floating;
-    return all;
-  }();
-  return ops;
-}
+constexpr OpDef op::fft =
+    Record("fft(x, axis?)", 1, {kLastAxis}, "Fourier's transform of complex numbers, pairs along a last axis that `axis` does not count",
+           fourier_type<"fft", true, true>, fourier_cost, fourier_meaning<true, true, true>)
+        .promoting(Promotion::floating)
+        .of_class(CostClass::transform);
+
+constexpr OpDef op::ifft = Record("ifft(x, axis?)", 1, {kLastAxis}, "undoes `fft`", fourier_type<"ifft", true, true>, fourier_cost,
+                                  fourier_meaning<true, true, false>)
+                               .promoting(Promotion::floating)
+                               .of_class(CostClass::transform);
+
+constexpr OpDef op::rfft =
+    Record("rfft(x, axis?)", 1, {kLastAxis}, "Fourier's transform of real numbers: the first `n // 2 + 1` complex ones, as pairs",
+           fourier_type<"rfft", false, true>, fourier_cost, fourier_meaning<false, true, true>)
+        .promoting(Promotion::floating)
+        .of_class(CostClass::transform);
+
+constexpr OpDef op::irfft = Record("irfft(x, n?, axis?)", 1, {optional("n", Type::integer), kLastAxis},
+                                   "undoes `rfft`, to `n` real numbers (absent: an even number of them)",
+                                   fourier_type<"irfft", true, false>, fourier_cost, fourier_meaning<true, false, false>)
+                                .promoting(Promotion::floating)
+                                .of_class(CostClass::transform);
 
 }  // namespace ops
 
 Tensor fft(const Tensor& x, const FourierOptions& options, Here here) {
-  return ops::call("fft", {x}, ops::axis(std::optional<int>(options.axis)), here);
+  return ops::call(op::fft, {x}, ops::axis(std::optional<int>(options.axis)), here);
 }
 Tensor ifft(const Tensor& x, const FourierOptions& options, Here here) {
-  return ops::call("ifft", {x}, ops::axis(std::optional<int>(options.axis)), here);
+  return ops::call(op::ifft, {x}, ops::axis(std::optional<int>(options.axis)), here);
 }
 Tensor rfft(const Tensor& x, const FourierOptions& options, Here here) {
-  return ops::call("rfft", {x}, ops::axis(std::optional<int>(options.axis)), here);
+  return ops::call(op::rfft, {x}, ops::axis(std::optional<int>(options.axis)), here);
 }
 Tensor irfft(const Tensor& x, const RealFourierOptions& options, Here here) {
   Attributes attributes = ops::axis(std::optional<int>(options.axis));
   if (options.n) attributes.set("n", *options.n);
-  return ops::call("irfft", {x}, std::move(attributes), here);
+  return ops::call(op::irfft, {x}, std::move(attributes), here);
 }
 
 }  // namespace cleave

@@ -231,46 +231,44 @@ WorkForm take_form(Types inputs, Types results, const Attributes& attributes) {
 
 }  // namespace
 
-std::span<const OpDef> indexing_ops() {
-  static const std::vector<OpDef> ops = {
-      {.name = "slice",
-       .min_inputs = 1,
-       .max_inputs = 1,
-       .attributes = {required("starts", Type::integers), required("stops", Type::integers),
-                      with_default("steps", Type::integers, Integers{}), with_default("squeeze", Type::integers, Integers{})},
-       .signature = "slice(x, starts, stops, steps?, squeeze?)",
-       .summary = "`x[start:stop:step, …]` by Python's rules, further axes whole; an axis in `squeeze` is indexed by its start and dropped",
-       .type_rule = slice_type,
-       .cost = [](Types, Types results, const Attributes&) -> Cost {
-         return {0, 2 * static_cast<double>(results[0].bytes())};
-       },
-       .cost_class = CostClass::movement,
-       .form = slice_form,
-       .meaning = slice_meaning},
-      {.name = "take",
-       .min_inputs = 2,
-       .max_inputs = 2,
-       .attributes = {optional("axis", Type::integer)},
-       .signature = "take(x, indices, axis?)",
-       .summary = "elements of an axis by index, negative ones from the end; the axis gives way to those of the indices",
-       .type_rule = take_type,
-       .cost = take_cost,
-       .may_fail = true,
-       .cost_class = CostClass::gather,
-       .form = take_form,
-       .meaning = take_meaning},
-      {.name = "one_hot",
-       .min_inputs = 1,
-       .max_inputs = 1,
-       .attributes = {required("depth", Type::integer), with_default("dtype", Type::dtype, DType::f32)},
-       .signature = "one_hot(x, depth, dtype?)",
-       .summary = "a last axis of extent `depth` with 1 at index x; all 0 if x is outside",
-       .type_rule = one_hot_type,
-       .cost = copy_cost,
-       .cost_class = CostClass::gather,
-       .meaning = one_hot_meaning},
-  };
-  return ops;
-}
+constexpr OpDef op::slice{
+    .name = "slice",
+    .min_inputs = 1,
+    .max_inputs = 1,
+    .attributes = {required("starts", Type::integers), required("stops", Type::integers),
+                   with_default("steps", Type::integers, NoIntegers{}), with_default("squeeze", Type::integers, NoIntegers{})},
+    .signature = "slice(x, starts, stops, steps?, squeeze?)",
+    .summary = "`x[start:stop:step, …]` by Python's rules, further axes whole; an axis in `squeeze` is indexed by its start and dropped",
+    .type_rule = slice_type,
+    .cost = [](Types, Types results, const Attributes&) -> Cost {
+      return {0, 2 * static_cast<double>(results[0].bytes())};
+    },
+    .cost_class = CostClass::movement,
+    .form = slice_form,
+    .meaning = slice_meaning};
+
+constexpr OpDef op::take{.name = "take",
+                         .min_inputs = 2,
+                         .max_inputs = 2,
+                         .attributes = {optional("axis", Type::integer)},
+                         .signature = "take(x, indices, axis?)",
+                         .summary = "elements of an axis by index, negative ones from the end; the axis gives way to those of the indices",
+                         .type_rule = take_type,
+                         .cost = take_cost,
+                         .may_fail = true,
+                         .cost_class = CostClass::gather,
+                         .form = take_form,
+                         .meaning = take_meaning};
+
+constexpr OpDef op::one_hot{.name = "one_hot",
+                            .min_inputs = 1,
+                            .max_inputs = 1,
+                            .attributes = {required("depth", Type::integer), with_default("dtype", Type::dtype, DType::f32)},
+                            .signature = "one_hot(x, depth, dtype?)",
+                            .summary = "a last axis of extent `depth` with 1 at index x; all 0 if x is outside",
+                            .type_rule = one_hot_type,
+                            .cost = copy_cost,
+                            .cost_class = CostClass::gather,
+                            .meaning = one_hot_meaning};
 
 }  // namespace cleave::ops

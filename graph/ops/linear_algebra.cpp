@@ -63,7 +63,7 @@ std::vector<Shape> one_number(std::int64_t, std::int64_t, std::int64_t) {
 std::vector<Shape> two_numbers(std::int64_t, std::int64_t, std::int64_t) {
   return {{}, {}};
 }
-std::vector<Shape> diagonal(std::int64_t, std::int64_t, std::int64_t k) {
+std::vector<Shape> diagonal_shape(std::int64_t, std::int64_t, std::int64_t k) {
   return {{k}};
 }
 std::vector<Shape> values_and_vectors(std::int64_t m, std::int64_t n, std::int64_t) {
@@ -216,77 +216,102 @@ std::string singular_values_one(const std::vector<Matrix>& in, std::vector<Matri
 
 }  // namespace
 
-std::span<const OpDef> linear_algebra_ops() {
-  static const std::vector<OpDef> ops = [] {
-    std::vector<OpDef> all = of_class(
-        CostClass::factorization,
-        {
-            op_record("solve(a, b)", 2, {}, "`x` with `a @ x = b`; b is a vector, or has matrices in its last two axes", solve_type,
-                      cubic_cost<1>, matrix_meaning<"solve", solve_one>),
-            op_record("inv(x)", 1, {}, "inverse of the matrices in the last two axes", matrix_type<"inv", true, same_matrix>, cubic_cost<2>,
-                      matrix_meaning<"inv", invert_one>),
-            op_record("det(x)", 1, {}, "determinant of the matrices in the last two axes", matrix_type<"det", true, one_number>,
-                      cubic_cost<1>, matrix_meaning<"det", determine_one>),
-            op_record("slogdet(x)", 1, {}, "two results: sign of the determinant, and logarithm of its magnitude",
-                      matrix_type<"slogdet", true, two_numbers>, cubic_cost<1>, matrix_meaning<"slogdet", log_determine_one>),
-            op_record("cholesky(x, upper?)", 1, {with_default("upper", Type::boolean, false)},
-                      "`L` with `x = L @ transpose(L)`, or `upper` its transposed, of a positive definite matrix (lower triangle)",
-                      matrix_type<"cholesky", true, same_matrix>, cubic_cost<1>, matrix_meaning<"cholesky", cholesky_one>),
-            op_record("qr(x)", 1, {}, "two results: orthonormal columns, and an upper triangle whose diagonal is not negative",
-                      matrix_type<"qr", false, two_factors>, cubic_cost<4>, matrix_meaning<"qr", qr_one>),
-            op_record("eigh(x)", 1, {}, "two results: eigenvalues of a symmetric matrix (lower triangle), smallest first, and vectors",
-                      matrix_type<"eigh", true, values_and_vectors>, cubic_cost<9>, matrix_meaning<"eigh", eigen_one>),
-            op_record("eigvalsh(x)", 1, {}, "eigenvalues of a symmetric matrix (lower triangle), smallest first",
-                      matrix_type<"eigvalsh", true, diagonal>, cubic_cost<4>, matrix_meaning<"eigvalsh", eigenvalues_one>),
-            op_record("svd(x)", 1, {}, "three results `u`, `s`, `vh` with `x = u * s @ vh`; singular values largest first",
-                      matrix_type<"svd", false, three_factors>, cubic_cost<20>, matrix_meaning<"svd", svd_one>),
-            op_record("svdvals(x)", 1, {}, "singular values, largest first", matrix_type<"svdvals", false, diagonal>, cubic_cost<6>,
-                      matrix_meaning<"svdvals", singular_values_one>),
-        });
-    for (OpDef& op : all) {
-      op.promotion = Promotion::floating;
-      op.may_fail = op.name != "det" && op.name != "slogdet" && op.name != "qr";
-    }
-    return all;
-  }();
-  return ops;
-}
+constexpr OpDef op::solve = Record("solve(a, b)", 2, {}, "`x` with `a @ x = b`; b is a vector, or has matrices in its last two axes",
+                                   solve_type, cubic_cost<1>, matrix_meaning<"solve", solve_one>)
+                                .promoting(Promotion::floating)
+                                .of_class(CostClass::factorization)
+                                .may_fail();
+
+constexpr OpDef op::inv = Record("inv(x)", 1, {}, "inverse of the matrices in the last two axes", matrix_type<"inv", true, same_matrix>,
+                                 cubic_cost<2>, matrix_meaning<"inv", invert_one>)
+                              .promoting(Promotion::floating)
+                              .of_class(CostClass::factorization)
+                              .may_fail();
+
+constexpr OpDef op::det = Record("det(x)", 1, {}, "determinant of the matrices in the last two axes", matrix_type<"det", true, one_number>,
+                                 cubic_cost<1>, matrix_meaning<"det", determine_one>)
+                              .promoting(Promotion::floating)
+                              .of_class(CostClass::factorization);
+
+constexpr OpDef op::slogdet = Record("slogdet(x)", 1, {}, "two results: sign of the determinant, and logarithm of its magnitude",
+                                     matrix_type<"slogdet", true, two_numbers>, cubic_cost<1>, matrix_meaning<"slogdet", log_determine_one>)
+                                  .promoting(Promotion::floating)
+                                  .of_class(CostClass::factorization);
+
+constexpr OpDef op::cholesky =
+    Record("cholesky(x, upper?)", 1, {with_default("upper", Type::boolean, false)},
+           "`L` with `x = L @ transpose(L)`, or `upper` its transposed, of a positive definite matrix (lower triangle)",
+           matrix_type<"cholesky", true, same_matrix>, cubic_cost<1>, matrix_meaning<"cholesky", cholesky_one>)
+        .promoting(Promotion::floating)
+        .of_class(CostClass::factorization)
+        .may_fail();
+
+constexpr OpDef op::qr = Record("qr(x)", 1, {}, "two results: orthonormal columns, and an upper triangle whose diagonal is not negative",
+                                matrix_type<"qr", false, two_factors>, cubic_cost<4>, matrix_meaning<"qr", qr_one>)
+                             .promoting(Promotion::floating)
+                             .of_class(CostClass::factorization);
+
+constexpr OpDef op::eigh =
+    Record("eigh(x)", 1, {}, "two results: eigenvalues of a symmetric matrix (lower triangle), smallest first, and vectors",
+           matrix_type<"eigh", true, values_and_vectors>, cubic_cost<9>, matrix_meaning<"eigh", eigen_one>)
+        .promoting(Promotion::floating)
+        .of_class(CostClass::factorization)
+        .may_fail();
+
+constexpr OpDef op::eigvalsh =
+    Record("eigvalsh(x)", 1, {}, "eigenvalues of a symmetric matrix (lower triangle), smallest first",
+           matrix_type<"eigvalsh", true, diagonal_shape>, cubic_cost<4>, matrix_meaning<"eigvalsh", eigenvalues_one>)
+        .promoting(Promotion::floating)
+        .of_class(CostClass::factorization)
+        .may_fail();
+
+constexpr OpDef op::svd = Record("svd(x)", 1, {}, "three results `u`, `s`, `vh` with `x = u * s @ vh`; singular values largest first",
+                                 matrix_type<"svd", false, three_factors>, cubic_cost<20>, matrix_meaning<"svd", svd_one>)
+                              .promoting(Promotion::floating)
+                              .of_class(CostClass::factorization)
+                              .may_fail();
+
+constexpr OpDef op::svdvals = Record("svdvals(x)", 1, {}, "singular values, largest first", matrix_type<"svdvals", false, diagonal_shape>,
+                                     cubic_cost<6>, matrix_meaning<"svdvals", singular_values_one>)
+                                  .promoting(Promotion::floating)
+                                  .of_class(CostClass::factorization)
+                                  .may_fail();
 
 }  // namespace ops
 
 using ops::call;
 
 Tensor solve(const Tensor& a, const Tensor& b, Here here) {
-  return call("solve", {a, b}, {}, here);
+  return call(op::solve, {a, b}, {}, here);
 }
 Tensor inv(const Tensor& x, Here here) {
-  return call("inv", {x}, {}, here);
+  return call(op::inv, {x}, {}, here);
 }
 Tensor det(const Tensor& x, Here here) {
-  return call("det", {x}, {}, here);
+  return call(op::det, {x}, {}, here);
 }
 SignAndLogarithm slogdet(const Tensor& x, Here here) {
-  return ops::call_two<SignAndLogarithm>("slogdet", {&x, 1}, {}, here);
+  return ops::call_two<SignAndLogarithm>(op::slogdet, {&x, 1}, {}, here);
 }
 Tensor cholesky(const Tensor& x, const CholeskyOptions& options, Here here) {
-  return call("cholesky", {x}, {{"upper", options.upper}}, here);
+  return call(op::cholesky, {x}, {{"upper", options.upper}}, here);
 }
 QR qr(const Tensor& x, Here here) {
-  return ops::call_two<QR>("qr", {&x, 1}, {}, here);
+  return ops::call_two<QR>(op::qr, {&x, 1}, {}, here);
 }
 Eigen eigh(const Tensor& x, Here here) {
-  return ops::call_two<Eigen>("eigh", {&x, 1}, {}, here);
+  return ops::call_two<Eigen>(op::eigh, {&x, 1}, {}, here);
 }
 Tensor eigvalsh(const Tensor& x, Here here) {
-  return call("eigvalsh", {x}, {}, here);
+  return call(op::eigvalsh, {x}, {}, here);
 }
 SingularValues svd(const Tensor& x, Here here) {
-  std::vector<Tensor> results = detail::apply("svd", {&x, 1}, {}, here.of("svd"));
+  std::vector<Tensor> results = detail::apply(op::svd, {&x, 1}, {}, here.of("svd"));
   results.resize(3, results.empty() ? Tensor() : results.front());
   return {results[0], results[1], results[2]};
 }
 Tensor svdvals(const Tensor& x, Here here) {
-  return call("svdvals", {x}, {}, here);
+  return call(op::svdvals, {x}, {}, here);
 }
 
 }  // namespace cleave

@@ -127,22 +127,19 @@ Status matmul_meaning(const OpCall& call) {
 
 }  // namespace
 
-std::span<const OpDef> matmul_ops() {
-  static const std::vector<OpDef> ops = {
-      {.name = "matmul",
-       .min_inputs = 2,
-       .max_inputs = 2,
-       .promotion = Promotion::common,
-       .signature = "matmul(x1, x2)",
-       .summary =
-           "matrix product over the last two axes; the others broadcast; integers of 8 and 16 bits give i32, or i64 where so many products "
-           "can sum to more; integers wrap",
-       .type_rule = matmul_type,
-       .cost = matmul_cost,
-       .cost_class = CostClass::product,
-       .form = matmul_form,
-       .meaning = matmul_meaning}};
-  return ops;
-}
+constexpr OpDef op::matmul{
+    .name = "matmul",
+    .min_inputs = 2,
+    .max_inputs = 2,
+    .promotion = Promotion::common,
+    .signature = "matmul(x1, x2)",
+    .summary =
+        "matrix product over the last two axes; the others broadcast; integers of 8 and 16 bits give i32, or i64 where so many products "
+        "can sum to more; integers wrap",
+    .type_rule = matmul_type,
+    .cost = matmul_cost,
+    .cost_class = CostClass::product,
+    .form = matmul_form,
+    .meaning = matmul_meaning};
 
 }  // namespace cleave::ops

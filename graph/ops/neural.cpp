@@ -46,64 +46,64 @@ Attributes norm(const RowNormOptions& options) {
 }  // namespace
 
 Tensor conv(const Tensor& x, const Tensor& weight, const ConvOptions& options, Here here) {
-  return ops::call("conv", {x, weight}, convolution(options), here);
+  return ops::call(op::conv, {x, weight}, convolution(options), here);
 }
 Tensor conv(const Tensor& x, const Tensor& weight, const Tensor& bias, const ConvOptions& options, Here here) {
-  return ops::call("conv", {x, weight, bias}, convolution(options), here);
+  return ops::call(op::conv, {x, weight, bias}, convolution(options), here);
 }
 
 Tensor conv_transpose(const Tensor& x, const Tensor& weight, const ConvTransposeOptions& options, Here here) {
-  return ops::call("conv_transpose", {x, weight}, transposed(options), here);
+  return ops::call(op::conv_transpose, {x, weight}, transposed(options), here);
 }
 Tensor conv_transpose(const Tensor& x, const Tensor& weight, const Tensor& bias, const ConvTransposeOptions& options, Here here) {
-  return ops::call("conv_transpose", {x, weight, bias}, transposed(options), here);
+  return ops::call(op::conv_transpose, {x, weight, bias}, transposed(options), here);
 }
 
 Tensor max_pool(const Tensor& x, const Extents& kernel_shape, const PoolOptions& options, Here here) {
-  return ops::call("max_pool", {x}, pool(kernel_shape, options), here);
+  return ops::call(op::max_pool, {x}, pool(kernel_shape, options), here);
 }
 Tensor avg_pool(const Tensor& x, const Extents& kernel_shape, const AvgPoolOptions& options, Here here) {
   Attributes attributes = pool(kernel_shape, options);
   attributes.set("count_include_pad", options.count_include_pad);
-  return ops::call("avg_pool", {x}, std::move(attributes), here);
+  return ops::call(op::avg_pool, {x}, std::move(attributes), here);
 }
 Tensor global_max_pool(const Tensor& x, Here here) {
-  return ops::call("global_max_pool", {x}, {}, here);
+  return ops::call(op::global_max_pool, {x}, {}, here);
 }
 Tensor global_average_pool(const Tensor& x, Here here) {
-  return ops::call("global_average_pool", {x}, {}, here);
+  return ops::call(op::global_average_pool, {x}, {}, here);
 }
 
 Tensor batch_norm(const Tensor& x, const Tensor& scale, const Tensor& bias, const Tensor& mean, const Tensor& variance,
                   const NormOptions& options, Here here) {
-  return ops::call("batch_norm", {x, scale, bias, mean, variance}, norm(options), here);
+  return ops::call(op::batch_norm, {x, scale, bias, mean, variance}, norm(options), here);
 }
 Tensor layer_norm(const Tensor& x, const RowNormOptions& options, Here here) {
-  return ops::call("layer_norm", {x}, norm(options), here);
+  return ops::call(op::layer_norm, {x}, norm(options), here);
 }
 Tensor layer_norm(const Tensor& x, const Tensor& scale, const RowNormOptions& options, Here here) {
-  return ops::call("layer_norm", {x, scale}, norm(options), here);
+  return ops::call(op::layer_norm, {x, scale}, norm(options), here);
 }
 Tensor layer_norm(const Tensor& x, const Tensor& scale, const Tensor& bias, const RowNormOptions& options, Here here) {
-  return ops::call("layer_norm", {x, scale, bias}, norm(options), here);
+  return ops::call(op::layer_norm, {x, scale, bias}, norm(options), here);
 }
 Tensor rms_norm(const Tensor& x, const RowNormOptions& options, Here here) {
-  return ops::call("rms_norm", {x}, norm(options), here);
+  return ops::call(op::rms_norm, {x}, norm(options), here);
 }
 Tensor rms_norm(const Tensor& x, const Tensor& scale, const RowNormOptions& options, Here here) {
-  return ops::call("rms_norm", {x, scale}, norm(options), here);
+  return ops::call(op::rms_norm, {x, scale}, norm(options), here);
 }
 Tensor group_norm(const Tensor& x, const Tensor& scale, const Tensor& bias, std::int64_t num_groups, const NormOptions& options,
                   Here here) {
   Attributes attributes = norm(options);
   attributes.set("num_groups", num_groups);
-  return ops::call("group_norm", {x, scale, bias}, std::move(attributes), here);
+  return ops::call(op::group_norm, {x, scale, bias}, std::move(attributes), here);
 }
 Tensor instance_norm(const Tensor& x, const Tensor& scale, const Tensor& bias, const NormOptions& options, Here here) {
-  return ops::call("instance_norm", {x, scale, bias}, norm(options), here);
+  return ops::call(op::instance_norm, {x, scale, bias}, norm(options), here);
 }
 Tensor lp_norm(const Tensor& x, const LpNormOptions& options, Here here) {
-  return ops::call("lp_norm", {x}, {{"axis", std::int64_t{options.axis}}, {"p", std::int64_t{options.p}}}, here);
+  return ops::call(op::lp_norm, {x}, {{"axis", std::int64_t{options.axis}}, {"p", std::int64_t{options.p}}}, here);
 }
 
 Tensor resize(const Tensor& x, const ResizeOptions& options, Here here) {
@@ -117,7 +117,7 @@ Tensor resize(const Tensor& x, const ResizeOptions& options, Here here) {
   if (options.sizes) attributes.set("sizes", *options.sizes);
   if (options.scales) attributes.set("scales", *options.scales);
   if (options.roi) attributes.set("roi", *options.roi);
-  return ops::call("resize", {x}, std::move(attributes), here);
+  return ops::call(op::resize, {x}, std::move(attributes), here);
 }
 
 }  // namespace cleave

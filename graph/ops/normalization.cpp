@@ -100,11 +100,11 @@ Attributes axes_from(const Part& x, std::int64_t first) {
 
 /// 1 / sqrt(mean(x * x) + epsilon) over some axes.
 Part scale_of(Composer& c, const Part& x, const Attributes& over, double epsilon) {
-  return c("rsqrt", {c.add(c("mean", {c("square", {x})}, over), epsilon)});
+  return c(op::rsqrt, {c.add(c(op::mean, {c(op::square, {x})}, over), epsilon)});
 }
 /// (x - mean) / standard deviation over some axes.
 Part standard(Composer& c, const Part& x, const Attributes& over, double epsilon) {
-  const Part distance = c.subtract(x, c("mean", {x}, over));
+  const Part distance = c.subtract(x, c(op::mean, {x}, over));
   return c.multiply(distance, scale_of(c, distance, over, epsilon));
 }
 /// [channels] reshaped to broadcast with x.
@@ -116,7 +116,7 @@ Part beside(Composer& c, const Part& channels, const Part& x) {
 
 Parts expand_batch(Composer& c, const Parts& inputs, const Attributes& attributes) {
   const Part &x = inputs[0], mean = wide(c, inputs[3]), variance = wide(c, inputs[4]);
-  const Part factor = c.multiply(wide(c, inputs[1]), c("rsqrt", {c.add(variance, attributes.get<double>("epsilon"))}));
+  const Part factor = c.multiply(wide(c, inputs[1]), c(op::rsqrt, {c.add(variance, attributes.get<double>("epsilon"))}));
   const Part shift = c.subtract(wide(c, inputs[2]), c.multiply(mean, factor));
   return {c.as(x.dtype(), c.add(c.multiply(wide(c, x), beside(c, factor, x)), beside(c, shift, x)))};
 }
@@ -147,44 +147,48 @@ Parts expand_lp(Composer& c, const Parts& inputs, const Attributes& attributes) 
   const Part x = wide(c, inputs[0]);
   const Attributes over{{"axis", Integers{attributes.get<std::int64_t>("axis")}}, {"keepdims", true}};
   const bool squares = attributes.get<std::int64_t>("p") == 2;
-  const Part sum = c("sum", {c(squares ? "square" : "abs", {x})}, over), norm = squares ? c("sqrt", {sum}) : sum;
-  return {c.as(inputs[0].dtype(), c.divide(x, c("where", {c("equal", {norm, 0}), 1, norm})))};
-}
-
-AttributeDef epsilon() {
-  return with_default("epsilon", AttributeDef::Type::number, 1e-5);
+  const Part sum = c(op::sum, {c(squares ? op::square : op::abs, {x})}, over), norm = squares ? c(op::sqrt, {sum}) : sum;
+  return {c.as(inputs[0].dtype(), c.divide(x, c(op::where, {c(op::equal, {norm, 0}), 1, norm})))};
 }
 
 }  // namespace
 
-std::span<const OpDef> normalization_functions() {
-  static const std::vector<OpDef> functions = [] {
-    const AttributeDef axis = with_default("axis", AttributeDef::Type::integer, std::int64_t{-1});
-    std::vector<OpDef> all = {
-        composite_record("batch_norm(x, scale, bias, mean, variance, epsilon?)", 5, {epsilon()},
-                         "`(x - mean) / sqrt(variance + epsilon) * scale + bias`, all given by channel (as in inference)",
-                         by_channels<kBatch>, expand_batch),
-        composite_record("layer_norm(x, scale?, bias?, axis?, epsilon?)", 3, {axis, epsilon()},
-                         "x less its mean over the axes from `axis` on, divided by its deviation; times scale, plus bias", by_rows<kLayer>,
-                         expand_rows<true>),
-        composite_record("rms_norm(x, scale?, axis?, epsilon?)", 2, {axis, epsilon()},
-                         "x divided by the root of its mean square over the axes from `axis` on; times scale", by_rows<kRms>,
-                         expand_rows<false>),
-        composite_record("group_norm(x, scale, bias, num_groups, epsilon?)", 3,
-                         {required("num_groups", AttributeDef::Type::integer), epsilon()},
-                         "as layer_norm, over groups of channels; scale and bias are by channel", by_channels<kGroup>, expand_group),
-        composite_record("instance_norm(x, scale, bias, epsilon?)", 3, {epsilon()},
-                         "as layer_norm, over each channel; scale and bias are by channel", by_channels<kInstance>, expand_group),
-        composite_record("lp_norm(x, axis?, p?)", 1, {axis, with_default("p", AttributeDef::Type::integer, std::int64_t{2})},
-                         "x divided by its p-norm (1 or 2) along an axis; zeros stay", lp_type, expand_lp),
-    };
-    for (OpDef& function : all) function.promotion = Promotion::floating;
-    for (OpDef& function : all) {
-      if (function.name == "layer_norm" || function.name == "rms_norm") function.min_inputs = 1;
-    }
-    return all;
-  }();
-  return functions;
-}
+namespace {
+
+constexpr AttributeDef kEpsilon = with_default("epsilon", AttributeDef::Type::number, 1e-5);
+
+}  // namespace
+
+constexpr OpDef op::batch_norm = Record("batch_norm(x, scale, bias, mean, variance, epsilon?)", 5, {kEpsilon},
+                                        "`(x - mean) / sqrt(variance + epsilon) * scale + bias`, all given by channel (as in inference)",
+                                        by_channels<kBatch>, expand_batch)
+                                     .promoting(Promotion::floating);
+
+constexpr OpDef op::layer_norm = Record("layer_norm(x, scale?, bias?, axis?, epsilon?)", 3, {kLastAxis, kEpsilon},
+                                        "x less its mean over the axes from `axis` on, divided by its deviation; times scale, plus bias",
+                                        by_rows<kLayer>, expand_rows<true>)
+                                     .operands(1, 3)
+                                     .promoting(Promotion::floating);
+
+constexpr OpDef op::rms_norm =
+    Record("rms_norm(x, scale?, axis?, epsilon?)", 2, {kLastAxis, kEpsilon},
+           "x divided by the root of its mean square over the axes from `axis` on; times scale", by_rows<kRms>, expand_rows<false>)
+        .operands(1, 2)
+        .promoting(Promotion::floating);
+
+constexpr OpDef op::group_norm =
+    Record("group_norm(x, scale, bias, num_groups, epsilon?)", 3, {required("num_groups", AttributeDef::Type::integer), kEpsilon},
+           "as layer_norm, over groups of channels; scale and bias are by channel", by_channels<kGroup>, expand_group)
+        .promoting(Promotion::floating);
+
+constexpr OpDef op::instance_norm =
+    Record("instance_norm(x, scale, bias, epsilon?)", 3, {kEpsilon}, "as layer_norm, over each channel; scale and bias are by channel",
+           by_channels<kInstance>, expand_group)
+        .promoting(Promotion::floating);
+
+constexpr OpDef op::lp_norm =
+    Record("lp_norm(x, axis?, p?)", 1, {kLastAxis, with_default("p", AttributeDef::Type::integer, std::int64_t{2})},
+           "x divided by its p-norm (1 or 2) along an axis; zeros stay", lp_type, expand_lp)
+        .promoting(Promotion::floating);
 
 }  // namespace cleave::ops

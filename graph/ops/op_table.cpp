@@ -1,68 +1,63 @@
-// The one list of ops, and the one list of composite functions.
+// Tables of graph/vocabulary.list: by family, and by name.
 #include "graph/ops/op_table.h"
 
 #include <algorithm>
+#include <array>
+
+#include "graph/vocabulary.h"
 
 namespace cleave {
-
-std::span<const ops::OpFamily> ops::op_families() {
-  static constexpr OpFamily families[] = {
-      {"elementwise", "Arithmetic", arithmetic_ops},
-      {"elementwise", "Math", math_ops},
-      {"elementwise", "Comparison", comparison_ops},
-      {"elementwise", "Logic", logic_ops},
-      {"selection", "Selection and conversion", selection_ops},
-      {"matmul", "Matrix products", matmul_ops},
-      {"convolution", "Convolutions", convolution_ops},
-      {"pooling", "Pools", pooling_ops},
-      {"reduction", "Reductions", reduction_ops},
-      {"scan", "Running sums", scan_ops},
-      {"softmax", "Softmax", softmax_ops},
-      {"attention", "Attention", attention_ops},
-      {"cells", "Steps of recurrent networks", cell_ops},
-      {"shape", "Shapes", shape_ops},
-      {"indexing", "Indexing", indexing_ops},
-      {"windows", "Windows at computed places", window_ops},
-      {"scatter", "Gathering and scattering", scatter_ops},
-      {"joining", "Joining and repeating", joining_ops},
-      {"creation", "Creation", creation_ops},
-      {"random", "Random numbers", random_ops},
-      {"sorting", "Sorting", sorting_ops},
-      {"search", "Search", search_ops},
-      {"vision", "Detection and sampling", vision_ops},
-      {"linear_algebra", "Linear algebra", linear_algebra_ops},
-      {"fourier", "Fourier transforms", fourier_ops},
-      {"effect", "Effects and host functions", effect_ops},
-      {"transfer", "Transfers", transfer_ops},
-  };
-  return families;
-}
-
-std::span<const ops::OpFamily> ops::composite_families() {
-  static constexpr OpFamily families[] = {
-      {"array_functions", "Arrays", array_functions},
-      {"array_sums", "Sums and products of arrays", array_sums},
-      {"einsum", "Sums of products", einsum_functions},
-      {"recurrent", "Recurrent networks", recurrent_functions},
-      {"transposed_convolution", "Transposed convolutions", transposed_convolution_functions},
-      {"pooling", "Pools of whole channels", pooling_functions},
-      {"normalization", "Normalizations", normalization_functions},
-      {"resampling", "Resizing", resampling_functions},
-      {"statistics", "Statistics", statistics_functions},
-      {"quantization", "Quantization", quantization_functions},
-  };
-  return families;
-}
-
+namespace ops {
 namespace {
+
+// NOLINTBEGIN(cppcoreguidelines-macro-usage)
+#define CLEAVE_FAMILY(file, title)
+#define CLEAVE_OP(name) &op::name,
+#define CLEAVE_COMPOSITE(name) &op::name,
+constexpr auto kFunctions = std::to_array<const OpDef*>({
+#include "graph/vocabulary.list"
+});
+#undef CLEAVE_COMPOSITE
+#undef CLEAVE_OP
+#undef CLEAVE_FAMILY
+
+/// The line of a family, or one of its functions.
+struct ListLine {
+  std::string_view file, title;
+};
+#define CLEAVE_FAMILY(file, title) ListLine{#file, title},
+#define CLEAVE_OP(name) ListLine{},
+#define CLEAVE_COMPOSITE(name) ListLine{},
+constexpr auto kLines = std::to_array<ListLine>({
+#include "graph/vocabulary.list"
+});
+#undef CLEAVE_COMPOSITE
+#undef CLEAVE_OP
+#undef CLEAVE_FAMILY
+// NOLINTEND(cppcoreguidelines-macro-usage)
+
+std::vector<OpFamily> families(bool composite) {
+  std::vector<OpFamily> found;
+  std::size_t begin = 0;
+  for (auto line = kLines.begin(); line != kLines.end();) {
+    const auto next = std::find_if(line + 1, kLines.end(), [](const ListLine& each) { return !each.file.empty(); });
+    const auto size = static_cast<std::size_t>(next - line) - 1;
+    if (kFunctions.at(begin)->composite() == composite)
+      found.push_back({line->file, line->title, std::span(kFunctions).subspan(begin, size)});
+    begin += size;
+    line = next;
+  }
+  return found;
+}
 
 using Ops = std::vector<const OpDef*>;
 
-void add(Ops& all, std::span<const ops::OpFamily> families) {
-  for (const ops::OpFamily& family : families) {
-    for (const OpDef& op : family.ops()) all.push_back(&op);
-  }
-  std::sort(all.begin(), all.end(), [](const OpDef* a, const OpDef* b) { return a->name < b->name; });
+Ops by_name(bool composite) {
+  Ops sorted;
+  for (const OpDef* op : kFunctions)
+    if (composite || !op->composite()) sorted.push_back(op);
+  std::sort(sorted.begin(), sorted.end(), [](const OpDef* a, const OpDef* b) { return a->name < b->name; });
+  return sorted;
 }
 
 const OpDef* find(std::span<const OpDef* const> all, std::string_view name) {
@@ -73,31 +68,34 @@ const OpDef* find(std::span<const OpDef* const> all, std::string_view name) {
 
 }  // namespace
 
+std::span<const OpFamily> op_families() {
+  static const std::vector<OpFamily> found = families(false);
+  return found;
+}
+
+std::span<const OpFamily> composite_families() {
+  static const std::vector<OpFamily> found = families(true);
+  return found;
+}
+
+}  // namespace ops
+
 std::span<const OpDef* const> all_ops() {
-  static const Ops all = [] {
-    Ops primitive;
-    add(primitive, ops::op_families());
-    return primitive;
-  }();
-  return all;
+  static const ops::Ops sorted = ops::by_name(false);
+  return sorted;
 }
 
 std::span<const OpDef* const> all_functions() {
-  static const Ops all = [] {
-    Ops functions;
-    add(functions, ops::op_families());
-    add(functions, ops::composite_families());
-    return functions;
-  }();
-  return all;
+  static const ops::Ops sorted = ops::by_name(true);
+  return sorted;
 }
 
 const OpDef* find_op(std::string_view name) {
-  return find(all_ops(), name);
+  return ops::find(all_ops(), name);
 }
 
 const OpDef* find_function(std::string_view name) {
-  return find(all_functions(), name);
+  return ops::find(all_functions(), name);
 }
 
 }  // namespace cleave

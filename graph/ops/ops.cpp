@@ -13,14 +13,14 @@ using ops::call;
 using ops::call_two;
 using ops::set;
 
-Tensor cumulate(std::string_view op, const Tensor& x, const CumulativeOptions& options, const Here& here) {
+Tensor cumulate(const OpDef& op, const Tensor& x, const CumulativeOptions& options, const Here& here) {
   Attributes attributes = axis(options.axis);
   if (options.exclusive) attributes.set("exclusive", true);
   if (options.reverse) attributes.set("reverse", true);
   return call(op, {x}, std::move(attributes), here);
 }
 
-Tensor reduce(std::string_view op, const Tensor& x, const ReduceOptions& options, const Here& here) {
+Tensor reduce(const OpDef& op, const Tensor& x, const ReduceOptions& options, const Here& here) {
   Attributes attributes = axis(options.axis);
   attributes.set("keepdims", options.keepdims);
   return call(op, {x}, std::move(attributes), here);
@@ -29,98 +29,98 @@ Tensor reduce(std::string_view op, const Tensor& x, const ReduceOptions& options
 }  // namespace
 
 Tensor astype(const Tensor& x, DType dtype, Here here) {
-  return call("astype", {x}, {{"dtype", dtype}}, here);
+  return call(op::astype, {x}, {{"dtype", dtype}}, here);
 }
 
 Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b, Here here) {
-  return call("where", {condition, a, b}, {}, here);
+  return call(op::where, {condition, a, b}, {}, here);
 }
 
 Tensor matmul(const Tensor& a, const Tensor& b, Here here) {
-  return call("matmul", {a, b}, {}, here);
+  return call(op::matmul, {a, b}, {}, here);
 }
 Tensor sum(const Tensor& x, const ReduceOptions& options, Here here) {
-  return reduce("sum", x, options, here);
+  return reduce(op::sum, x, options, here);
 }
 Tensor mean(const Tensor& x, const ReduceOptions& options, Here here) {
-  return reduce("mean", x, options, here);
+  return reduce(op::mean, x, options, here);
 }
 Tensor prod(const Tensor& x, const ReduceOptions& options, Here here) {
-  return reduce("prod", x, options, here);
+  return reduce(op::prod, x, options, here);
 }
 Tensor max(const Tensor& x, const ReduceOptions& options, Here here) {
-  return reduce("max", x, options, here);
+  return reduce(op::max, x, options, here);
 }
 Tensor min(const Tensor& x, const ReduceOptions& options, Here here) {
-  return reduce("min", x, options, here);
+  return reduce(op::min, x, options, here);
 }
 Tensor any(const Tensor& x, const ReduceOptions& options, Here here) {
-  return reduce("any", x, options, here);
+  return reduce(op::any, x, options, here);
 }
 Tensor all(const Tensor& x, const ReduceOptions& options, Here here) {
-  return reduce("all", x, options, here);
+  return reduce(op::all, x, options, here);
 }
 Tensor argmax(const Tensor& x, const ReduceOptions& options, Here here) {
-  return reduce("argmax", x, options, here);
+  return reduce(op::argmax, x, options, here);
 }
 Tensor argmin(const Tensor& x, const ReduceOptions& options, Here here) {
-  return reduce("argmin", x, options, here);
+  return reduce(op::argmin, x, options, here);
 }
 Tensor cumulative_sum(const Tensor& x, const CumulativeOptions& options, Here here) {
-  return cumulate("cumulative_sum", x, options, here);
+  return cumulate(op::cumulative_sum, x, options, here);
 }
 Tensor cumulative_prod(const Tensor& x, const CumulativeOptions& options, Here here) {
-  return cumulate("cumulative_prod", x, options, here);
+  return cumulate(op::cumulative_prod, x, options, here);
 }
 Tensor bitcast(const Tensor& x, DType dtype, Here here) {
-  return call("bitcast", {x}, {{"dtype", dtype}}, here);
+  return call(op::bitcast, {x}, {{"dtype", dtype}}, here);
 }
 Tensor softmax(const Tensor& x, const AxisOptions& options, Here here) {
-  return call("softmax", {x}, axis(options.axis), here);
+  return call(op::softmax, {x}, axis(options.axis), here);
 }
 Tensor log_softmax(const Tensor& x, const AxisOptions& options, Here here) {
-  return call("log_softmax", {x}, axis(options.axis), here);
+  return call(op::log_softmax, {x}, axis(options.axis), here);
 }
 
 Tensor transpose(const Tensor& x, Here here) {
-  return call("transpose", {x}, {}, here);
+  return call(op::transpose, {x}, {}, here);
 }
 Tensor permute_dims(const Tensor& x, std::vector<std::int64_t> axes, Here here) {
-  return call("permute_dims", {x}, {{"axes", std::move(axes)}}, here);
+  return call(op::permute_dims, {x}, {{"axes", std::move(axes)}}, here);
 }
 Tensor reshape(const Tensor& x, Shape shape, Here here) {
-  return call("reshape", {x}, {{"shape", std::move(shape)}}, here);
+  return call(op::reshape, {x}, {{"shape", std::move(shape)}}, here);
 }
 Tensor expand_dims(const Tensor& x, int at, Here here) {
-  return call("expand_dims", {x}, {{"axis", std::int64_t{at}}}, here);
+  return call(op::expand_dims, {x}, {{"axis", std::int64_t{at}}}, here);
 }
 Tensor squeeze(const Tensor& x, Axes axes, Here here) {
-  return call("squeeze", {x}, axis(axes), here);
+  return call(op::squeeze, {x}, axis(axes), here);
 }
 Tensor broadcast_to(const Tensor& x, Shape shape, Here here) {
-  return call("broadcast_to", {x}, {{"shape", std::move(shape)}}, here);
+  return call(op::broadcast_to, {x}, {{"shape", std::move(shape)}}, here);
 }
 Tensor flip(const Tensor& x, Axes axes, Here here) {
-  return call("flip", {x}, axis(axes), here);
+  return call(op::flip, {x}, axis(axes), here);
 }
 Tensor concat(const std::vector<Tensor>& arrays, const AxisOptions& options, Here here) {
-  return call("concat", arrays, axis(options.axis), here);
+  return call(op::concat, arrays, axis(options.axis), here);
 }
 Tensor stack(const std::vector<Tensor>& arrays, const AxisOptions& options, Here here) {
-  return call("stack", arrays, axis(options.axis), here);
+  return call(op::stack, arrays, axis(options.axis), here);
 }
 Tensor pad(const Tensor& x, const std::vector<std::pair<std::int64_t, std::int64_t>>& before_after, const PadOptions& options, Here here) {
   Integers widths;
   for (const auto& [before, after] : before_after) widths.insert(widths.end(), {before, after});
-  return call("pad", {x}, {{"widths", std::move(widths)}, {"value", options.value}}, here);
+  return call(op::pad, {x}, {{"widths", std::move(widths)}, {"value", options.value}}, here);
 }
 Tensor repeat(const Tensor& x, std::int64_t repeats, const AxisOptions& options, Here here) {
   Attributes attributes = axis(options.axis);
   attributes.set("repeats", repeats);
-  return call("repeat", {x}, std::move(attributes), here);
+  return call(op::repeat, {x}, std::move(attributes), here);
 }
 Tensor tile(const Tensor& x, std::vector<std::int64_t> repetitions, Here here) {
-  return call("tile", {x}, {{"repetitions", std::move(repetitions)}}, here);
+  return call(op::tile, {x}, {{"repetitions", std::move(repetitions)}}, here);
 }
 
 Tensor slice(const Tensor& x, std::initializer_list<Pick> picks, Here here) {
@@ -148,13 +148,13 @@ Tensor detail::slice(const Tensor& x, std::initializer_list<Pick> picks, const H
   Attributes attributes{{"starts", std::move(starts)}, {"stops", std::move(stops)}};
   if (stepped) attributes.set("steps", std::move(steps));
   if (!squeeze.empty()) attributes.set("squeeze", std::move(squeeze));
-  return call("slice", {x}, std::move(attributes), here);
+  return call(op::slice, {x}, std::move(attributes), here);
 }
 Tensor take(const Tensor& x, const Tensor& indices, const AxisOptions& options, Here here) {
-  return call("take", {x, indices}, axis(options.axis), here);
+  return call(op::take, {x, indices}, axis(options.axis), here);
 }
 Tensor one_hot(const Tensor& indices, std::int64_t depth, const CreateOptions& options, Here here) {
-  return call("one_hot", {indices}, {{"depth", depth}, {"dtype", options.dtype}}, here);
+  return call(op::one_hot, {indices}, {{"depth", depth}, {"dtype", options.dtype}}, here);
 }
 
 Tensor arange(Number stop, const ArangeOptions& options, Here here) {
@@ -163,7 +163,7 @@ Tensor arange(Number stop, const ArangeOptions& options, Here here) {
   set(attributes, "start", options.step ? Number(0) : stop);
   set(attributes, "step", options.step);
   set(attributes, "dtype", options.dtype);
-  return call("arange", {}, std::move(attributes), here);
+  return call(op::arange, {}, std::move(attributes), here);
 }
 Tensor arange(Number start, Number stop, const ArangeOptions& options, Here here) {
   Attributes attributes;
@@ -171,29 +171,29 @@ Tensor arange(Number start, Number stop, const ArangeOptions& options, Here here
   set(attributes, "stop", stop);
   set(attributes, "step", options.step);
   set(attributes, "dtype", options.dtype);
-  return call("arange", {}, std::move(attributes), here);
+  return call(op::arange, {}, std::move(attributes), here);
 }
 Tensor zeros(Shape shape, const CreateOptions& options, Here here) {
-  return call("zeros", {}, {{"shape", std::move(shape)}, {"dtype", options.dtype}}, here);
+  return call(op::zeros, {}, {{"shape", std::move(shape)}, {"dtype", options.dtype}}, here);
 }
 Tensor ones(Shape shape, const CreateOptions& options, Here here) {
-  return call("ones", {}, {{"shape", std::move(shape)}, {"dtype", options.dtype}}, here);
+  return call(op::ones, {}, {{"shape", std::move(shape)}, {"dtype", options.dtype}}, here);
 }
 Tensor full(Shape shape, Number value, std::optional<DType> dtype, Here here) {
   Attributes attributes{{"shape", std::move(shape)}};
   set(attributes, "value", value);
   set(attributes, "dtype", dtype);
-  return call("full", {}, std::move(attributes), here);
+  return call(op::full, {}, std::move(attributes), here);
 }
 Tensor eye(std::int64_t rows, std::optional<std::int64_t> columns, const CreateOptions& options, Here here) {
   Attributes attributes{{"rows", rows}, {"dtype", options.dtype}};
   if (columns) attributes.set("columns", *columns);
-  return call("eye", {}, std::move(attributes), here);
+  return call(op::eye, {}, std::move(attributes), here);
 }
 
 namespace {
 
-Tensor random(std::string_view op, Attributes attributes, Shape shape, const RandomOptions& options, const Here& here) {
+Tensor random(const OpDef& op, Attributes attributes, Shape shape, const RandomOptions& options, const Here& here) {
   attributes.set("shape", std::move(shape));
   attributes.set("seed", options.seed);
   attributes.set("dtype", options.dtype);
@@ -201,54 +201,54 @@ Tensor random(std::string_view op, Attributes attributes, Shape shape, const Ran
   return call(op, {}, std::move(attributes), here);
 }
 
-Tensor ordered(std::string_view op, const Tensor& x, const SortOptions& options, const Here& here) {
+Tensor ordered(const OpDef& op, const Tensor& x, const SortOptions& options, const Here& here) {
   return call(op, {x}, {{"axis", std::int64_t{options.axis}}, {"descending", options.descending}}, here);
 }
 
 }  // namespace
 
 Tensor random_uniform(Shape shape, double low, double high, const RandomOptions& options, Here here) {
-  return random("random_uniform", {{"low", low}, {"high", high}}, std::move(shape), options, here);
+  return random(op::random_uniform, {{"low", low}, {"high", high}}, std::move(shape), options, here);
 }
 Tensor random_normal(Shape shape, double mean, double deviation, const RandomOptions& options, Here here) {
-  return random("random_normal", {{"mean", mean}, {"std", deviation}}, std::move(shape), options, here);
+  return random(op::random_normal, {{"mean", mean}, {"std", deviation}}, std::move(shape), options, here);
 }
 
 Tensor random_integers(Shape shape, std::int64_t low, std::int64_t high, const RandomIntegersOptions& options, Here here) {
-  return random("random_integers", {{"low", low}, {"high", high}}, std::move(shape), {options.seed, options.step, options.dtype}, here);
+  return random(op::random_integers, {{"low", low}, {"high", high}}, std::move(shape), {options.seed, options.step, options.dtype}, here);
 }
 
 Tensor operator<<(const Term& a, const Term& b) {
-  return detail::operate("<<", "bitwise_left_shift", {a.tensor, b.tensor}, a.here);
+  return detail::operate("<<", op::bitwise_left_shift, {a.tensor, b.tensor}, a.here);
 }
 Tensor operator>>(const Term& a, const Term& b) {
-  return detail::operate(">>", "bitwise_right_shift", {a.tensor, b.tensor}, a.here);
+  return detail::operate(">>", op::bitwise_right_shift, {a.tensor, b.tensor}, a.here);
 }
 
 Tensor sort(const Tensor& x, const SortOptions& options, Here here) {
-  return ordered("sort", x, options, here);
+  return ordered(op::sort, x, options, here);
 }
 Tensor argsort(const Tensor& x, const SortOptions& options, Here here) {
-  return ordered("argsort", x, options, here);
+  return ordered(op::argsort, x, options, here);
 }
 TopK top_k(const Tensor& x, std::int64_t k, Here here) {
-  return call_two<TopK>("top_k", {&x, 1}, {{"k", k}}, here);
+  return call_two<TopK>(op::top_k, {&x, 1}, {{"k", k}}, here);
 }
 Unique unique(const Tensor& x, Here here) {
-  return call_two<Unique>("unique", {&x, 1}, {}, here);
+  return call_two<Unique>(op::unique, {&x, 1}, {}, here);
 }
 
 void print(std::string label, const Tensor& x, Here here) {
-  call("print", {x}, {{"label", std::move(label)}}, here);
+  call(op::print, {x}, {{"label", std::move(label)}}, here);
 }
 void write_npy(std::string path, const Tensor& x, Here here) {
-  call("write_npy", {x}, {{"path", std::move(path)}}, here);
+  call(op::write_npy, {x}, {{"path", std::move(path)}}, here);
 }
 Tensor to_host(const Tensor& x, Here here) {
-  return call("to_host", {x}, {}, here);
+  return call(op::to_host, {x}, {}, here);
 }
 Tensor to_accelerator(const Tensor& x, Here here) {
-  return call("to_accelerator", {x}, {}, here);
+  return call(op::to_accelerator, {x}, {}, here);
 }
 
 }  // namespace cleave
@@ -257,15 +257,15 @@ Tensor to_accelerator(const Tensor& x, Here here) {
 // namespace, so that a function without a declaration in a header is an error.
 #define CLEAVE_FUNCTION_1(name)                             \
   cleave::Tensor cleave::name(const Tensor& x, Here here) { \
-    return call(#name, {x}, {}, here);                      \
+    return call(op::name, {x}, {}, here);                   \
   }
 #define CLEAVE_FUNCTION_2(name)                                              \
   cleave::Tensor cleave::name(const Tensor& a, const Tensor& b, Here here) { \
-    return call(#name, {a, b}, {}, here);                                    \
+    return call(op::name, {a, b}, {}, here);                                 \
   }
 #define CLEAVE_FUNCTION_3(name)                                                               \
   cleave::Tensor cleave::name(const Tensor& a, const Tensor& b, const Tensor& c, Here here) { \
-    return call(#name, {a, b, c}, {}, here);                                                  \
+    return call(op::name, {a, b, c}, {}, here);                                               \
   }
 #define CLEAVE_OP(family, Struct, name, operands, ...) CLEAVE_FUNCTION_##operands(name)
 #include "graph/ops/elementwise.def"

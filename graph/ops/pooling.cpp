@@ -127,17 +127,10 @@ Attributes over_channels(const Part& x) {
 }
 
 Parts expand_global_max(Composer& c, const Parts& inputs, const Attributes&) {
-  return {c("max", {inputs[0]}, over_channels(inputs[0]))};
+  return {c(op::max, {inputs[0]}, over_channels(inputs[0]))};
 }
 Parts expand_global_average(Composer& c, const Parts& inputs, const Attributes&) {
-  return {c("mean", {inputs[0]}, over_channels(inputs[0]))};
-}
-
-std::vector<AttributeDef> pool_attributes() {
-  std::vector<AttributeDef> attributes = window_attributes();
-  attributes.insert(attributes.begin(), required("kernel_shape", AttributeDef::Type::integers));
-  attributes.push_back(with_default("ceil_mode", AttributeDef::Type::boolean, false));
-  return attributes;
+  return {c(op::mean, {inputs[0]}, over_channels(inputs[0]))};
 }
 
 }  // namespace
@@ -156,33 +149,37 @@ Taps taps_inside(const WindowAxis& axis, std::int64_t window, bool padding) {
   return {taps_before(begin), taps_before(end)};
 }
 
-std::span<const OpDef> pooling_ops() {
-  static const std::vector<OpDef> ops = [] {
-    std::vector<AttributeDef> counted = pool_attributes();
-    counted.push_back(with_default("count_include_pad", AttributeDef::Type::boolean, false));
-    std::vector<OpDef> all = {
-        op_record("max_pool(x, kernel_shape, strides?, pads?, dilations?, auto_pad?, ceil_mode?)", 1, pool_attributes(),
-                  "largest element of each window over the axes behind batch and channels, as ONNX's; NaN where there is one",
-                  pool_type<kMaxPool>, pool_cost, max_pool_meaning),
-        op_record("avg_pool(x, kernel_shape, strides?, pads?, dilations?, auto_pad?, ceil_mode?, count_include_pad?)", 1, counted,
-                  "mean of each window over the axes behind batch and channels, as ONNX's", pool_type<kAvgPool>, pool_cost,
-                  avg_pool_meaning)};
-    for (OpDef& op : all) op.promotion = Promotion::floating;
-    return of_class(CostClass::scan, std::move(all));
-  }();
-  return ops;
+namespace {
+
+constexpr AttributeDefs pool_attributes(bool counts_padding) {
+  AttributeDefs attributes{required("kernel_shape", AttributeDef::Type::integers)};
+  for (const AttributeDef& def : kWindowAttributes) attributes.push_back(def);
+  attributes.push_back(with_default("ceil_mode", AttributeDef::Type::boolean, false));
+  if (counts_padding) attributes.push_back(with_default("count_include_pad", AttributeDef::Type::boolean, false));
+  return attributes;
 }
 
-std::span<const OpDef> pooling_functions() {
-  static const std::vector<OpDef> functions = [] {
-    std::vector<OpDef> all = {composite_record("global_max_pool(x)", 1, {}, "largest element of each channel, its axes kept with extent 1",
-                                               global_type<kGlobalMax>, expand_global_max),
-                              composite_record("global_average_pool(x)", 1, {}, "mean of each channel, its axes kept with extent 1",
-                                               global_type<kGlobalAverage>, expand_global_average)};
-    for (OpDef& function : all) function.promotion = Promotion::floating;
-    return all;
-  }();
-  return functions;
-}
+}  // namespace
+
+constexpr OpDef op::max_pool =
+    Record("max_pool(x, kernel_shape, strides?, pads?, dilations?, auto_pad?, ceil_mode?)", 1, pool_attributes(false),
+           "largest element of each window over the axes behind batch and channels, as ONNX's; NaN where there is one", pool_type<kMaxPool>,
+           pool_cost, max_pool_meaning)
+        .promoting(Promotion::floating)
+        .of_class(CostClass::scan);
+
+constexpr OpDef op::avg_pool =
+    Record("avg_pool(x, kernel_shape, strides?, pads?, dilations?, auto_pad?, ceil_mode?, count_include_pad?)", 1, pool_attributes(true),
+           "mean of each window over the axes behind batch and channels, as ONNX's", pool_type<kAvgPool>, pool_cost, avg_pool_meaning)
+        .promoting(Promotion::floating)
+        .of_class(CostClass::scan);
+
+constexpr OpDef op::global_max_pool = Record("global_max_pool(x)", 1, {}, "largest element of each channel, its axes kept with extent 1",
+                                             global_type<kGlobalMax>, expand_global_max)
+                                          .promoting(Promotion::floating);
+
+constexpr OpDef op::global_average_pool = Record("global_average_pool(x)", 1, {}, "mean of each channel, its axes kept with extent 1",
+                                                 global_type<kGlobalAverage>, expand_global_average)
+                                              .promoting(Promotion::floating);
 
 }  // namespace cleave::ops

@@ -69,7 +69,7 @@ DType computed_in(const Part& x, const Part& scale) {
 std::vector<Part> expand_quantize(Composer& c, const std::vector<Part>& inputs, const Attributes& attributes) {
   const Part &x = inputs[0], &scale = inputs[1];
   const DType wide = computed_in(x, scale);
-  Part steps = c("round", {c.divide(c.as(wide, x), along_axis(c, c.as(wide, scale), x, attributes))});
+  Part steps = c(op::round, {c.divide(c.as(wide, x), along_axis(c, c.as(wide, scale), x, attributes))});
   if (inputs.size() > 2) steps = c.add(steps, along_axis(c, c.as(wide, inputs[2]), x, attributes));
   const DType result = inputs.size() > 2 ? inputs[2].dtype() : attributes.get_or<DType>("dtype", DType::u8);
   return {c.as(result, steps)};
@@ -88,26 +88,25 @@ std::vector<Part> expand_dequantize(Composer& c, const std::vector<Part>& inputs
 
 }  // namespace
 
-std::span<const OpDef> quantization_functions() {
-  static const std::vector<OpDef> functions = [] {
-    const AttributeDef axis = with_default("axis", Type::integer, std::int64_t{1});
-    std::vector<OpDef> all = {
-        composite_record(
-            "quantize(x, scale, zero_point?, axis?, dtype?)", 3, {axis, optional("dtype", Type::dtype)},
-            "`round(x / scale) + zero_point`, held to the ends of the integer type: that of the zero point, else `dtype`, else u8",
-            quantize_type, expand_quantize),
-        composite_record("dequantize(x, scale, zero_point?, axis?)", 3, {axis}, "`(x - zero_point) * scale`, of the scale's type",
-                         dequantize_type, expand_dequantize),
-    };
-    for (OpDef& function : all) function.min_inputs = 2;
-    return all;
-  }();
-  return functions;
-}
+namespace {
+
+constexpr AttributeDef kChannelAxis = with_default("axis", Type::integer, std::int64_t{1});
+
+}  // namespace
+
+constexpr OpDef op::quantize =
+    Record("quantize(x, scale, zero_point?, axis?, dtype?)", 3, {kChannelAxis, optional("dtype", Type::dtype)},
+           "`round(x / scale) + zero_point`, held to the ends of the integer type: that of the zero point, else `dtype`, else u8",
+           quantize_type, expand_quantize)
+        .operands(2, 3);
+
+constexpr OpDef op::dequantize = Record("dequantize(x, scale, zero_point?, axis?)", 3, {kChannelAxis},
+                                        "`(x - zero_point) * scale`, of the scale's type", dequantize_type, expand_dequantize)
+                                     .operands(2, 3);
 
 namespace {
 
-Tensor call_with_zero_point(std::string_view function, const Tensor& x, const Tensor& scale, const std::optional<Tensor>& zero_point,
+Tensor call_with_zero_point(const OpDef& function, const Tensor& x, const Tensor& scale, const std::optional<Tensor>& zero_point,
                             Attributes attributes, const Here& here) {
   if (zero_point) return call(function, {x, scale, *zero_point}, std::move(attributes), here);
   return call(function, {x, scale}, std::move(attributes), here);
@@ -119,11 +118,11 @@ Tensor call_with_zero_point(std::string_view function, const Tensor& x, const Te
 Tensor quantize(const Tensor& x, const Tensor& scale, const QuantizeOptions& options, Here here) {
   Attributes attributes = ops::axis(std::optional<int>(options.axis));
   ops::set(attributes, "dtype", options.dtype);
-  return ops::call_with_zero_point("quantize", x, scale, options.zero_point, std::move(attributes), here);
+  return ops::call_with_zero_point(op::quantize, x, scale, options.zero_point, std::move(attributes), here);
 }
 
 Tensor dequantize(const Tensor& x, const Tensor& scale, const DequantizeOptions& options, Here here) {
-  return ops::call_with_zero_point("dequantize", x, scale, options.zero_point, ops::axis(std::optional<int>(options.axis)), here);
+  return ops::call_with_zero_point(op::dequantize, x, scale, options.zero_point, ops::axis(std::optional<int>(options.axis)), here);
 }
 
 }  // namespace cleave

@@ -127,37 +127,37 @@ Cost random_cost(Types inputs, Types results, const Attributes&) {
   return {40 * static_cast<double>(results[0].elements()), traffic(inputs, results)};
 }
 
-OpDef random(std::string name, AttributeDef first, AttributeDef second, std::string parameters, std::string summary,
-             decltype(OpDef::type_rule) type_rule, decltype(OpDef::meaning) meaning) {
-  OpDef op = op_record(name + "(shape, " + parameters + ", seed?, step?, dtype?)", 0,
-                       {required("shape", Type::shape), std::move(first), std::move(second),
-                        with_default("seed", Type::integer, std::int64_t{0}), with_default("dtype", Type::dtype, DType::f32)},
-                       std::move(summary), type_rule, random_cost, meaning);
-  op.max_inputs = 1;  // `step`
-  return op;
+}  // namespace
+
+namespace {
+
+constexpr AttributeDefs random_attributes(AttributeDef first, AttributeDef second, DType dtype = DType::f32) {
+  return {required("shape", Type::shape), first, second, with_default("seed", Type::integer, std::int64_t{0}),
+          with_default("dtype", Type::dtype, dtype)};
+}
+
+/// The operand that may be left out is `step`.
+constexpr Record random_record(std::string_view signature, const AttributeDefs& attributes, std::string_view summary,
+                               decltype(OpDef::type_rule) type_rule, decltype(OpDef::meaning) meaning) {
+  return Record(signature, 0, attributes, summary, type_rule, random_cost, meaning).operands(0, 1).of_class(CostClass::random);
 }
 
 }  // namespace
 
-std::span<const OpDef> random_ops() {
-  static const std::vector<OpDef> ops = [] {
-    const auto number = [](std::string name, double fallback) { return with_default(std::move(name), Type::number, fallback); };
-    std::vector<OpDef> all = of_class(
-        CostClass::random,
-        {
-            random("random_uniform", number("low", 0), number("high", 1), "low?, high?",
-                   "uniform on [low, high); another integer scalar `step` gives other numbers", random_type<"random_uniform">,
-                   uniform_meaning),
-            random("random_normal", number("mean", 0), number("std", 1), "mean?, std?",
-                   "normally distributed; another integer scalar `step` gives other numbers", random_type<"random_normal">, normal_meaning),
-            random("random_integers", required("low", Type::integer), required("high", Type::integer), "low, high",
-                   "every integer from low to below high as likely as another; another integer scalar `step` gives others", integers_type,
-                   integers_meaning),
-        });
-    all.back().attributes.back().fallback = DType::i32;
-    return all;
-  }();
-  return ops;
-}
+constexpr OpDef op::random_uniform = random_record(
+    "random_uniform(shape, low?, high?, seed?, step?, dtype?)",
+    random_attributes(with_default("low", Type::number, 0.0), with_default("high", Type::number, 1.0)),
+    "uniform on [low, high); another integer scalar `step` gives other numbers", random_type<"random_uniform">, uniform_meaning);
+
+constexpr OpDef op::random_normal =
+    random_record("random_normal(shape, mean?, std?, seed?, step?, dtype?)",
+                  random_attributes(with_default("mean", Type::number, 0.0), with_default("std", Type::number, 1.0)),
+                  "normally distributed; another integer scalar `step` gives other numbers", random_type<"random_normal">, normal_meaning);
+
+constexpr OpDef op::random_integers =
+    random_record("random_integers(shape, low, high, seed?, step?, dtype?)",
+                  random_attributes(required("low", Type::integer), required("high", Type::integer), DType::i32),
+                  "every integer from low to below high as likely as another; another integer scalar `step` gives others", integers_type,
+                  integers_meaning);
 
 }  // namespace cleave::ops

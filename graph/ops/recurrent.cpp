@@ -111,24 +111,24 @@ class OneDirection {
   Parts run() {
     const DType dtype = inputs_[0].dtype();
     const std::int64_t rows = gates_of(kind_) * of_.n;
-    Part gates = c_("matmul", {inputs_[0], c_("transpose", {own(inputs_[1])})});
-    recurrent_ = c_("transpose", {own(inputs_[2])});
+    Part gates = c_(op::matmul, {inputs_[0], c_(op::transpose, {own(inputs_[1])})});
+    recurrent_ = c_(op::transpose, {own(inputs_[2])});
     if (of_.bias >= 0) {
       const Part bias = own(inputs_[static_cast<std::size_t>(of_.bias)]);
       const Part of_inputs = part(bias, 0, rows), of_recurrent = part(bias, rows, 2 * rows);
       gates = c_.add(gates, resets_product_ ? of_inputs : c_.add(of_inputs, of_recurrent));
       if (resets_product_) bias_ = of_recurrent;
     }
-    const Part zeros = c_("zeros", {}, {{"shape", Integers{1, of_.batch, of_.n}}, {"dtype", dtype}});
-    Parts state{c_("zeros", {}, {{"shape", Integers{of_.length, 1, of_.batch, of_.n}}, {"dtype", dtype}})};
+    const Part zeros = c_(op::zeros, {}, {{"shape", Integers{1, of_.batch, of_.n}}, {"dtype", dtype}});
+    Parts state{c_(op::zeros, {}, {{"shape", Integers{of_.length, 1, of_.batch, of_.n}}, {"dtype", dtype}})};
     state.push_back(of_.hidden < 0 ? zeros : own(inputs_[static_cast<std::size_t>(of_.hidden)]));
     if (kind_ == Kind::lstm) state.push_back(of_.cell < 0 ? zeros : own(inputs_[static_cast<std::size_t>(of_.cell)]));
     if (of_.length == 0) return state;
     return c_.for_loop(Part(of_.length), state, [&](const Part& counter, const Parts& carried) {
       const Part at = backwards_ ? c_.subtract(Part(of_.length - 1), counter) : counter;
-      const Part here = c_("dynamic_slice", {gates, at, Part(0), Part(0)}, {{"sizes", Integers{1, of_.batch, rows}}});
+      const Part here = c_(op::dynamic_slice, {gates, at, Part(0), Part(0)}, {{"sizes", Integers{1, of_.batch, rows}}});
       Parts next = step(here, Parts(carried.begin() + 1, carried.end()));
-      next.insert(next.begin(), c_("dynamic_update_slice", {carried[0], next[0], at, Part(0), Part(0), Part(0)}));
+      next.insert(next.begin(), c_(op::dynamic_update_slice, {carried[0], next[0], at, Part(0), Part(0), Part(0)}));
       return next;
     });
   }
@@ -136,33 +136,34 @@ class OneDirection {
  private:
   /// The slice of an operand for this direction.
   Part own(const Part& x) {
-    return of_.directions == 1 ? x : c_("slice", {x}, {{"starts", Integers{number_}}, {"stops", Integers{number_ + 1}}});
+    return of_.directions == 1 ? x : c_(op::slice, {x}, {{"starts", Integers{number_}}, {"stops", Integers{number_ + 1}}});
   }
   /// Elements `from` to `to` along the last axis.
   Part part(const Part& x, std::int64_t from, std::int64_t to) {
     Integers starts(static_cast<std::size_t>(x.rank()), 0), stops = x.shape();
     starts.back() = from;
     stops.back() = to;
-    return c_("slice", {x}, {{"starts", std::move(starts)}, {"stops", std::move(stops)}});
+    return c_(op::slice, {x}, {{"starts", std::move(starts)}, {"stops", std::move(stops)}});
   }
 
   Parts step(const Part& gates, const Parts& state) {
     const Part& hidden = state[0];
     if (kind_ == Kind::lstm) {
-      const Parts operands{gates, c_("matmul", {hidden, recurrent_}), state[1]};
-      return c_.all("lstm_cell", operands);
+      const Parts operands{gates, c_(op::matmul, {hidden, recurrent_}), state[1]};
+      return c_.all(op::lstm_cell, operands);
     }
-    if (kind_ == Kind::rnn) return {c_(attributes_.get<std::string>("activation"), {c_.add(gates, c_("matmul", {hidden, recurrent_}))})};
+    if (kind_ == Kind::rnn)
+      return {c_(*find_op(attributes_.get<std::string>("activation")), {c_.add(gates, c_(op::matmul, {hidden, recurrent_}))})};
     if (resets_product_) {
-      Part product = c_("matmul", {hidden, recurrent_});
+      Part product = c_(op::matmul, {hidden, recurrent_});
       if (of_.bias >= 0) product = c_.add(product, bias_);
-      return {c_("gru_cell", {gates, product, hidden})};
+      return {c_(op::gru_cell, {gates, product, hidden})};
     }
     const std::int64_t n = of_.n;
-    const Part both = c_("sigmoid", {c_.add(part(gates, 0, 2 * n), c_("matmul", {hidden, part(recurrent_, 0, 2 * n)}))});
+    const Part both = c_(op::sigmoid, {c_.add(part(gates, 0, 2 * n), c_(op::matmul, {hidden, part(recurrent_, 0, 2 * n)}))});
     const Part update = part(both, 0, n), reset = part(both, n, 2 * n);
-    const Part product = c_("matmul", {c_.multiply(reset, hidden), part(recurrent_, 2 * n, 3 * n)});
-    const Part fresh = c_("tanh", {c_.add(part(gates, 2 * n, 3 * n), product)});
+    const Part product = c_(op::matmul, {c_.multiply(reset, hidden), part(recurrent_, 2 * n, 3 * n)});
+    const Part fresh = c_(op::tanh, {c_.add(part(gates, 2 * n, 3 * n), product)});
     return {c_.add(fresh, c_.multiply(update, c_.subtract(hidden, fresh)))};
   }
 
@@ -187,36 +188,33 @@ std::vector<Part> expand_recurrent(Composer& c, const std::vector<Part>& inputs,
   if (of.directions == 1) return directions[0];
   Parts results;
   for (std::size_t k = 0; k < directions[0].size(); ++k)
-    results.push_back(c("concat", {directions[0][k], directions[1][k]}, {{"axis", std::int64_t{k == 0 ? 1 : 0}}}));
+    results.push_back(c(op::concat, {directions[0][k], directions[1][k]}, {{"axis", std::int64_t{k == 0 ? 1 : 0}}}));
   return results;
 }
 
 template <Kind kind>
-OpDef recurrent(std::string signature, std::vector<AttributeDef> attributes, std::string summary) {
-  attributes.push_back(with_default("direction", AttributeDef::Type::text, std::string("forward")));
-  OpDef function =
-      composite_record(std::move(signature), 3, std::move(attributes), std::move(summary), recurrent_type<kind>, expand_recurrent<kind>);
-  function.max_inputs = kind == Kind::lstm ? 6 : 5;
-  function.promotion = Promotion::floating;
-  return function;
+constexpr OpDef recurrent(std::string_view signature, AttributeDefs attributes, std::string_view summary) {
+  attributes.push_back(with_default("direction", AttributeDef::Type::text, "forward"));
+  return Record(signature, 3, attributes, summary, recurrent_type<kind>, expand_recurrent<kind>)
+      .operands(3, kind == Kind::lstm ? 6 : 5)
+      .promoting(Promotion::floating);
 }
 
 }  // namespace
 
-std::span<const OpDef> recurrent_functions() {
-  static const std::vector<OpDef> functions = {
-      recurrent<Kind::lstm>("lstm(x, w, r, b?, initial_h?, initial_c?, direction?)", {},
-                            "ONNX's LSTM: hidden states of all steps [length, directions, batch, n], the last one, the last cell; gates in "
-                            "the order input, output, forget, cell"),
-      recurrent<Kind::gru>("gru(x, w, r, b?, initial_h?, linear_before_reset?, direction?)",
-                           {with_default("linear_before_reset", AttributeDef::Type::boolean, false)},
-                           "ONNX's GRU: hidden states of all steps, and the last one; gates in the order update, reset, hidden"),
-      recurrent<Kind::rnn>("rnn(x, w, r, b?, initial_h?, activation?, direction?)",
-                           {with_default("activation", AttributeDef::Type::text, std::string("tanh"))},
-                           "ONNX's RNN: hidden states of all steps, and the last one"),
-  };
-  return functions;
-}
+constexpr OpDef op::lstm =
+    recurrent<Kind::lstm>("lstm(x, w, r, b?, initial_h?, initial_c?, direction?)", {},
+                          "ONNX's LSTM: hidden states of all steps [length, directions, batch, n], the last one, the last cell; gates in "
+                          "the order input, output, forget, cell");
+
+constexpr OpDef op::gru =
+    recurrent<Kind::gru>("gru(x, w, r, b?, initial_h?, linear_before_reset?, direction?)",
+                         {with_default("linear_before_reset", AttributeDef::Type::boolean, false)},
+                         "ONNX's GRU: hidden states of all steps, and the last one; gates in the order update, reset, hidden");
+
+constexpr OpDef op::rnn = recurrent<Kind::rnn>("rnn(x, w, r, b?, initial_h?, activation?, direction?)",
+                                               {with_default("activation", AttributeDef::Type::text, "tanh")},
+                                               "ONNX's RNN: hidden states of all steps, and the last one");
 
 namespace {
 
@@ -230,10 +228,10 @@ std::vector<Tensor> operands_of(const Tensor& x, const Tensor& w, const Tensor& 
   return operands;
 }
 
-Recurrent call_recurrent(std::string_view name, Attributes attributes, const Tensor& x, const Tensor& w, const Tensor& r,
+Recurrent call_recurrent(const OpDef& function, Attributes attributes, const Tensor& x, const Tensor& w, const Tensor& r,
                          const RecurrentOptions& options, const Here& here) {
   const std::vector<Tensor> operands = operands_of(x, w, r, options, attributes);
-  return call_two<Recurrent>(name, operands, std::move(attributes), here);
+  return call_two<Recurrent>(function, operands, std::move(attributes), here);
 }
 
 }  // namespace
@@ -242,15 +240,15 @@ Recurrent call_recurrent(std::string_view name, Attributes attributes, const Ten
 Lstm lstm(const Tensor& x, const Tensor& w, const Tensor& r, const RecurrentOptions& options, Here here) {
   Attributes attributes;
   const std::vector<Tensor> operands = ops::operands_of(x, w, r, options, attributes);
-  std::vector<Tensor> results = detail::apply("lstm", operands, std::move(attributes), here.of("lstm"));
+  std::vector<Tensor> results = detail::apply(op::lstm, operands, std::move(attributes), here.of("lstm"));
   results.resize(3, results.empty() ? Tensor() : results.front());
   return {results[0], results[1], results[2]};
 }
 Recurrent gru(const Tensor& x, const Tensor& w, const Tensor& r, const RecurrentOptions& options, Here here) {
-  return ops::call_recurrent("gru", {{"linear_before_reset", options.linear_before_reset}}, x, w, r, options, here);
+  return ops::call_recurrent(op::gru, {{"linear_before_reset", options.linear_before_reset}}, x, w, r, options, here);
 }
 Recurrent rnn(const Tensor& x, const Tensor& w, const Tensor& r, const RecurrentOptions& options, Here here) {
-  return ops::call_recurrent("rnn", {{"activation", std::string(options.relu ? "relu" : "tanh")}}, x, w, r, options, here);
+  return ops::call_recurrent(op::rnn, {{"activation", std::string(options.relu ? "relu" : "tanh")}}, x, w, r, options, here);
 }
 
 }  // namespace cleave

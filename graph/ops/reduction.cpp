@@ -230,40 +230,41 @@ Status reduction_meaning(const OpCall& call) {
 }
 
 template <class Op>
-OpDef reduction(std::string summary) {
-  return {.name = std::string(Op::name.view()),
-          .min_inputs = 1,
-          .max_inputs = 1,
-          .attributes = {optional("axis", AttributeDef::Type::integers), with_default("keepdims", AttributeDef::Type::boolean, false)},
-          .promotion = Op::takes == Domain::floating ? Promotion::floating : Promotion::none,
-          .signature = std::string(Op::name.view()) + "(x, axis?, keepdims?)",
-          .summary = std::move(summary),
-          .type_rule =
-              [](Types inputs, const Attributes& attributes) {
-                return reduction_type({Op::name.view(), Op::takes, Op::gives, Op::needs_elements}, inputs, attributes);
-              },
-          .cost = linear_cost,
-          .cost_class = CostClass::reduction,
-          .form = form_of_axes,
-          .meaning = reduction_meaning<Op>};
+constexpr OpDef reduction(std::string_view signature, std::string_view summary) {
+  return Record(
+             signature, 1, {kAxesOrAll, kKeepdims}, summary,
+             [](Types inputs, const Attributes& attributes) {
+               return reduction_type({Op::name.view(), Op::takes, Op::gives, Op::needs_elements}, inputs, attributes);
+             },
+             linear_cost, reduction_meaning<Op>)
+      .promoting(Op::takes == Domain::floating ? Promotion::floating : Promotion::none)
+      .of_class(CostClass::reduction, form_of_axes);
 }
 
 }  // namespace
 
-std::span<const OpDef> reduction_ops() {
-  static const std::vector<OpDef> ops = {
-      reduction<Sum>("sum over the axes (absent: all); bool and integers of 8 and 16 bits give i32, or i64 where so many can sum to "
-                     "more; others keep their type, and integers wrap"),
-      reduction<Mean>("mean over the axes (absent: all); integers give f32"),
-      reduction<Prod>("product over the axes (absent: all); bool and integers of 8 and 16 bits give i32; integers wrap"),
-      reduction<Max>("largest element over the axes (absent: all); NaN if there is one"),
-      reduction<Min>("smallest element over the axes (absent: all); NaN if there is one"),
-      reduction<Any>("is any element not zero?"),
-      reduction<All>("are all elements not zero?"),
-      reduction<ArgMax>("i32 index of the first largest element, row-major over the axes"),
-      reduction<ArgMin>("i32 index of the first smallest element, row-major over the axes"),
-  };
-  return ops;
-}
+constexpr OpDef op::sum =
+    reduction<Sum>("sum(x, axis?, keepdims?)",
+                   "sum over the axes (absent: all); bool and integers of 8 and 16 bits give i32, or i64 where so many can sum to "
+                   "more; others keep their type, and integers wrap");
+
+constexpr OpDef op::mean = reduction<Mean>("mean(x, axis?, keepdims?)", "mean over the axes (absent: all); integers give f32");
+
+constexpr OpDef op::prod = reduction<Prod>(
+    "prod(x, axis?, keepdims?)", "product over the axes (absent: all); bool and integers of 8 and 16 bits give i32; integers wrap");
+
+constexpr OpDef op::max = reduction<Max>("max(x, axis?, keepdims?)", "largest element over the axes (absent: all); NaN if there is one");
+
+constexpr OpDef op::min = reduction<Min>("min(x, axis?, keepdims?)", "smallest element over the axes (absent: all); NaN if there is one");
+
+constexpr OpDef op::any = reduction<Any>("any(x, axis?, keepdims?)", "is any element not zero?");
+
+constexpr OpDef op::all = reduction<All>("all(x, axis?, keepdims?)", "are all elements not zero?");
+
+constexpr OpDef op::argmax =
+    reduction<ArgMax>("argmax(x, axis?, keepdims?)", "i32 index of the first largest element, row-major over the axes");
+
+constexpr OpDef op::argmin =
+    reduction<ArgMin>("argmin(x, axis?, keepdims?)", "i32 index of the first smallest element, row-major over the axes");
 
 }  // namespace cleave::ops

@@ -175,14 +175,14 @@ Part numbers(Composer& c, DType dtype, Shape shape, const std::vector<double>& v
 }
 
 Part take_along(Composer& c, const Part& x, const ResampledAxis& axis, const Taps& taps) {
-  if (const std::int64_t times = repeats(axis, taps); times > 0) return c("repeat", {x}, {{"repeats", times}, {"axis", axis.at}});
+  if (const std::int64_t times = repeats(axis, taps); times > 0) return c(op::repeat, {x}, {{"repeats", times}, {"axis", axis.at}});
   Part sum;
   Shape beside(static_cast<std::size_t>(x.rank() - axis.at), 1);
   beside[0] = axis.out;
   for (std::size_t k = 0; k < taps.places.size(); ++k) {
     Array places(TensorType{DType::i64, {axis.out}});
     std::copy(taps.places[k].begin(), taps.places[k].end(), places.mutable_data<std::int64_t>());
-    const Part taken = c("take", {x, c.constant(std::move(places))}, {{"axis", axis.at}});
+    const Part taken = c(op::take, {x, c.constant(std::move(places))}, {{"axis", axis.at}});
     if (taps.places.size() == 1) return taken;
     const Part part = c.multiply(taken, numbers(c, x.dtype(), beside, taps.weights[k]));
     sum = k == 0 ? part : c.add(sum, part);
@@ -209,8 +209,8 @@ Part product_along(Composer& c, const Part& x, const ResampledAxis& axis, const 
     }
   }
   shape[at] = axis.out;
-  if (last) return c.reshape(c("matmul", {c.reshape(x, {before, axis.in}), numbers(c, x.dtype(), {axis.in, axis.out}, weights)}), shape);
-  return c.reshape(c("matmul", {numbers(c, x.dtype(), {axis.out, axis.in}, weights), c.reshape(x, {before, axis.in, behind})}), shape);
+  if (last) return c.reshape(c(op::matmul, {c.reshape(x, {before, axis.in}), numbers(c, x.dtype(), {axis.in, axis.out}, weights)}), shape);
+  return c.reshape(c(op::matmul, {numbers(c, x.dtype(), {axis.out, axis.in}, weights), c.reshape(x, {before, axis.in, behind})}), shape);
 }
 
 /// Replaces elements outside of x by `extrapolation_value`, where the region of an axis extends beyond x.
@@ -227,8 +227,8 @@ Part with_outside(Composer& c, const Part& x, const ResampledAxis& axis, const A
   if (!any) return x;
   const auto number = attributes.get<double>("extrapolation_value");
   const AttributeValue of_type = is_floating(x.dtype()) ? AttributeValue(number) : AttributeValue(static_cast<std::int64_t>(number));
-  const Part value = c("full", {}, {{"shape", Shape{}}, {"value", of_type}, {"dtype", x.dtype()}});
-  return c("where", {c.constant(std::move(outside)), value, x});
+  const Part value = c(op::full, {}, {{"shape", Shape{}}, {"value", of_type}, {"dtype", x.dtype()}});
+  return c(op::where, {c.constant(std::move(outside)), value, x});
 }
 
 Parts expand_resize(Composer& c, const Parts& inputs, const Attributes& attributes) {
@@ -236,42 +236,38 @@ Parts expand_resize(Composer& c, const Parts& inputs, const Attributes& attribut
   const auto axes = find_resized(std::span(&given, 1), attributes);
   const bool narrow = given.dtype == DType::f16 || given.dtype == DType::bf16;
   const bool widens = narrow && attributes.get<std::string>("mode") != "nearest";
-  Part x = widens ? c("astype", {inputs[0]}, {{"dtype", DType::f32}}) : inputs[0];
+  Part x = widens ? c(op::astype, {inputs[0]}, {{"dtype", DType::f32}}) : inputs[0];
   for (const ResampledAxis& axis : std::get<0>(axes)) {
     if (axis.stays()) continue;
     if (axis.in == 0 || axis.out == 0) {
       Shape shape = x.shape();
       shape[static_cast<std::size_t>(axis.at)] = axis.out;
-      x = c("zeros", {}, {{"shape", shape}, {"dtype", x.dtype()}});
+      x = c(op::zeros, {}, {{"shape", shape}, {"dtype", x.dtype()}});
     } else {
       const Taps taps = taps_of(axis, attributes);
       x = taps.places.size() > kMostTaken ? product_along(c, x, axis, taps) : take_along(c, x, axis, taps);
       if (attributes.get<std::string>("coordinate_transformation_mode") == "tf_crop_and_resize") x = with_outside(c, x, axis, attributes);
     }
   }
-  return {widens ? c("astype", {x}, {{"dtype", given.dtype}}) : x};
+  return {widens ? c(op::astype, {x}, {{"dtype", given.dtype}}) : x};
 }
 
 }  // namespace
 
-std::span<const OpDef> resampling_functions() {
-  static const std::vector<OpDef> functions = [] {
-    using enum AttributeDef::Type;
-    const auto word = [](const char* name, const char* fallback) { return with_default(name, text, std::string(fallback)); };
-    return std::vector<OpDef>{composite_record(
-        "resize(x, sizes?, scales?, mode?, coordinate_transformation_mode?, nearest_mode?, cubic_coeff_a?, exclude_outside?, antialias?, "
-        "roi?, extrapolation_value?)",
-        1,
-        {optional("sizes", integers), optional("scales", numbers), word("mode", "nearest"),
-         word("coordinate_transformation_mode", "half_pixel"), word("nearest_mode", "round_prefer_floor"),
-         with_default("cubic_coeff_a", number, -0.75), with_default("exclude_outside", boolean, false),
-         with_default("antialias", boolean, false), optional("roi", numbers), with_default("extrapolation_value", number, 0.0)},
-        "x with its last axes (as many as there are `sizes` or `scales`) made larger or smaller, as ONNX's: nearest, linear or cubic; with "
-        "both, `sizes` is the result's and `scales` says where elements come from; `roi`, all begins and then all ends, is for "
-        "tf_crop_and_resize",
-        resize_type, expand_resize)};
-  }();
-  return functions;
-}
+constexpr OpDef op::resize = Record(
+    "resize(x, sizes?, scales?, mode?, coordinate_transformation_mode?, nearest_mode?, cubic_coeff_a?, exclude_outside?, antialias?, "
+    "roi?, extrapolation_value?)",
+    1,
+    {optional("sizes", AttributeDef::Type::integers), optional("scales", AttributeDef::Type::numbers),
+     with_default("mode", AttributeDef::Type::text, "nearest"),
+     with_default("coordinate_transformation_mode", AttributeDef::Type::text, "half_pixel"),
+     with_default("nearest_mode", AttributeDef::Type::text, "round_prefer_floor"),
+     with_default("cubic_coeff_a", AttributeDef::Type::number, -0.75), with_default("exclude_outside", AttributeDef::Type::boolean, false),
+     with_default("antialias", AttributeDef::Type::boolean, false), optional("roi", AttributeDef::Type::numbers),
+     with_default("extrapolation_value", AttributeDef::Type::number, 0.0)},
+    "x with its last axes (as many as there are `sizes` or `scales`) made larger or smaller, as ONNX's: nearest, linear or cubic; with "
+    "both, `sizes` is the result's and `scales` says where elements come from; `roi`, all begins and then all ends, is for "
+    "tf_crop_and_resize",
+    resize_type, expand_resize);
 
 }  // namespace cleave::ops

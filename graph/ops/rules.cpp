@@ -70,45 +70,6 @@ Shape reduced_shape(const Shape& shape, const AxisMarks& marked, bool keepdims) 
   return result;
 }
 
-AttributeDef required(std::string name, AttributeDef::Type type) {
-  return {std::move(name), type, std::nullopt, true};
-}
-AttributeDef optional(std::string name, AttributeDef::Type type) {
-  return {std::move(name), type, std::nullopt, false};
-}
-AttributeDef with_default(std::string name, AttributeDef::Type type, AttributeValue fallback) {
-  return {std::move(name), type, std::move(fallback), false};
-}
-
-OpDef op_record(std::string signature, int operands, std::vector<AttributeDef> attributes, std::string summary,
-                decltype(OpDef::type_rule) type_rule, decltype(OpDef::cost) cost, decltype(OpDef::meaning) meaning) {
-  OpDef op;
-  op.name = signature.substr(0, signature.find('('));
-  op.min_inputs = op.max_inputs = operands;
-  op.attributes = std::move(attributes);
-  op.signature = std::move(signature);
-  op.summary = std::move(summary);
-  op.type_rule = type_rule;
-  op.cost = cost;
-  op.meaning = meaning;
-  return op;
-}
-
-OpDef composite_record(std::string signature, int operands, std::vector<AttributeDef> attributes, std::string summary,
-                       decltype(OpDef::type_rule) type_rule, decltype(OpDef::expand) expand) {
-  OpDef function = op_record(std::move(signature), operands, std::move(attributes), std::move(summary), type_rule, nullptr, nullptr);
-  function.expand = expand;
-  return function;
-}
-
-std::vector<OpDef> of_class(CostClass of, std::vector<OpDef> ops, decltype(OpDef::form) form) {
-  for (OpDef& op : ops) {
-    op.cost_class = of;
-    if (!op.form) op.form = form;
-  }
-  return ops;
-}
-
 double traffic(Types inputs, Types results) {
   double bytes = 0;
   for (const TensorType& type : inputs) bytes += static_cast<double>(type.bytes());

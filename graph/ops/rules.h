@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "graph/op.h"
+#include "graph/vocabulary.h"
 
 namespace cleave::ops {
 
@@ -46,18 +47,84 @@ Shape reduced_shape(const Shape& shape, const AxisMarks& marked, bool keepdims);
 
 using Integers = std::vector<std::int64_t>;
 
-AttributeDef required(std::string name, AttributeDef::Type type);
-AttributeDef optional(std::string name, AttributeDef::Type type);
-AttributeDef with_default(std::string name, AttributeDef::Type type, AttributeValue fallback);
+constexpr AttributeDef required(std::string_view name, AttributeDef::Type type) {
+  return {name, type, std::nullopt, true};
+}
+constexpr AttributeDef optional(std::string_view name, AttributeDef::Type type) {
+  return {name, type, std::nullopt, false};
+}
+constexpr AttributeDef with_default(std::string_view name, AttributeDef::Type type, AttributeDefault fallback) {
+  return {name, type, fallback, false};
+}
 
-/// The record of a pure op that takes exactly `operands`; its name is the part of the signature before the parenthesis.
-OpDef op_record(std::string signature, int operands, std::vector<AttributeDef> attributes, std::string summary,
-                decltype(OpDef::type_rule) type_rule, decltype(OpDef::cost) cost, decltype(OpDef::meaning) meaning);
-/// The record of a composite function with exactly `operands`.
-OpDef composite_record(std::string signature, int operands, std::vector<AttributeDef> attributes, std::string summary,
-                       decltype(OpDef::type_rule) type_rule, decltype(OpDef::expand) expand);
-/// Sets the cost class of each record.
-std::vector<OpDef> of_class(CostClass of, std::vector<OpDef> ops, decltype(OpDef::form) form = nullptr);
+inline constexpr AttributeDef kFirstAxis = with_default("axis", AttributeDef::Type::integer, std::int64_t{0});
+inline constexpr AttributeDef kLastAxis = with_default("axis", AttributeDef::Type::integer, std::int64_t{-1});
+inline constexpr AttributeDef kAxesOrAll = optional("axis", AttributeDef::Type::integers);
+inline constexpr AttributeDef kKeepdims = with_default("keepdims", AttributeDef::Type::boolean, false);
+
+/// Writes a record: what every record has is in the constructor, what few have in a function each.
+///
+///   constexpr OpDef op::det = Record("det(x)", 1, {}, "determinant …", det_type, det_cost, det_meaning).of_class(CostClass::product);
+class Record {
+ public:
+  /// A pure op that takes exactly `operands`; its name is the part of the signature before the parenthesis.
+  constexpr Record(std::string_view signature, int operands, AttributeDefs attributes, std::string_view summary,
+                   decltype(OpDef::type_rule) type_rule, decltype(OpDef::cost) cost, decltype(OpDef::meaning) meaning) {
+    op_.name = signature.substr(0, signature.find('('));
+    op_.min_inputs = op_.max_inputs = operands;
+    op_.attributes = attributes;
+    op_.signature = signature;
+    op_.summary = summary;
+    op_.type_rule = type_rule;
+    op_.cost = cost;
+    op_.meaning = meaning;
+  }
+  /// A composite function that takes exactly `operands`.
+  constexpr Record(std::string_view signature, int operands, AttributeDefs attributes, std::string_view summary,
+                   decltype(OpDef::type_rule) type_rule, decltype(OpDef::expand) expand)
+      : Record(signature, operands, attributes, summary, type_rule, nullptr, nullptr) {
+    op_.expand = expand;
+  }
+  constexpr operator OpDef() const { return op_; }
+
+  constexpr Record operands(int least, int most) const {  ///< `most` -1: any number
+    return with([=](OpDef& op) { op.min_inputs = least, op.max_inputs = most; });
+  }
+  constexpr Record promoting(Promotion promotion, int from = 0) const {
+    return with([=](OpDef& op) { op.promotion = promotion, op.promote_from = from; });
+  }
+  constexpr Record of_class(CostClass cost_class, decltype(OpDef::form) form = nullptr) const {
+    return with([=](OpDef& op) { op.cost_class = cost_class, op.form = form; });
+  }
+  constexpr Record purity(Purity purity, decltype(OpDef::purity_of) of = nullptr) const {
+    return with([=](OpDef& op) { op.purity = purity, op.purity_of = of; });
+  }
+  constexpr Record may_fail() const {
+    return with([](OpDef& op) { op.may_fail = true; });
+  }
+  constexpr Record keeps_bytes() const {
+    return with([](OpDef& op) { op.keeps_bytes = true; });
+  }
+  constexpr Record moves_to(Side side) const {
+    return with([=](OpDef& op) { op.moves_to = side; });
+  }
+  constexpr Record scalar(std::string_view text, std::string_view on_integers) const {
+    return with([=](OpDef& op) { op.scalar = text, op.scalar_integer = on_integers; });
+  }
+  constexpr Record also_called(std::string_view names) const {
+    return with([=](OpDef& op) { op.also_called = names; });
+  }
+
+ private:
+  template <class Change>
+  [[nodiscard]] constexpr Record with(Change change) const {
+    Record changed = *this;
+    change(changed.op_);
+    return changed;
+  }
+
+  OpDef op_;
+};
 
 /// Cost: the bytes of all operands and results, each once.
 double traffic(Types inputs, Types results);

@@ -36,10 +36,14 @@ struct PreludeFunction {
   __VA_ARGS__                         \
   inline constexpr PreludeFunction prelude_##function{#function, #__VA_ARGS__};
 
+#define CLEAVE_PARAMETERS_1 "(x)"
+#define CLEAVE_PARAMETERS_2 "(x1, x2)"
+#define CLEAVE_PARAMETERS_3 "(x, min, max)"  // `clip`
 /// A line of elementwise.def as a type: the op's properties, and its expression over a, b, c of type T as text and as code.
 #define CLEAVE_OP_SPLIT(family, Struct, op, operands, takes, meet, result, costs, about, expression, on_integers) \
   struct Struct {                                                                                                 \
     static constexpr const char* name = #op;                                                                      \
+    static constexpr const char* signature = #op CLEAVE_PARAMETERS_##operands;                                    \
     static constexpr int arity = operands;                                                                        \
     static constexpr ops::Domain domain = ops::Domain::takes;                                                     \
     static constexpr Promotion promotion = Promotion::meet;                                                       \

@@ -58,24 +58,24 @@ Status scan_meaning(const OpCall& call) {
 }
 
 template <Name name, bool product>
-OpDef scan(std::string summary) {
-  return op_record(
-      std::string(name.view()) + "(x, axis?, exclusive?, reverse?)", 1,
-      {optional("axis", Type::integer), with_default("exclusive", Type::boolean, false), with_default("reverse", Type::boolean, false)},
-      std::move(summary), scan_type<name, product>, linear_cost, scan_meaning<product>);
+constexpr OpDef scan(std::string_view signature, std::string_view summary) {
+  return Record(signature, 1,
+                {optional("axis", Type::integer), with_default("exclusive", Type::boolean, false),
+                 with_default("reverse", Type::boolean, false)},
+                summary, scan_type<name, product>, linear_cost, scan_meaning<product>)
+      .of_class(CostClass::scan, form_of_axis);
 }
 
 }  // namespace
 
-std::span<const OpDef> scan_ops() {
-  static const std::vector<OpDef> ops =
-      of_class(CostClass::scan,
-               {scan<"cumulative_sum", false>("running sum along an axis, each element included unless `exclusive`, from the end if "
-                                              "`reverse`; elements of the type that `sum` along the axis has"),
-                scan<"cumulative_prod", true>(
-                    "running product along an axis, as `cumulative_sum`; bool and integers of 8 and 16 bits give i32; integers wrap")},
-               form_of_axis);
-  return ops;
-}
+constexpr OpDef op::cumulative_sum = scan<"cumulative_sum", false>(
+    "cumulative_sum(x, axis?, exclusive?, reverse?)",
+    "running sum along an axis, each element included unless `exclusive`, from the end if `reverse`; elements "
+    "of the type that `sum` along the axis has");
+
+constexpr OpDef op::cumulative_prod = scan<"cumulative_prod", true>(
+    "cumulative_prod(x, axis?, exclusive?, reverse?)",
+    "running product along an axis, as `cumulative_sum`; bool and integers of 8 and 16 bits give i32; integers "
+    "wrap");
 
 }  // namespace cleave::ops

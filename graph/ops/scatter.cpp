@@ -284,44 +284,50 @@ Cost scatter_cost(Types inputs, Types, const Attributes&) {
 }
 
 template <Name name>
-OpDef scattering(std::string signature, std::vector<AttributeDef> attributes, std::string summary, decltype(OpDef::type_rule) type_rule) {
-  return op_record(std::move(signature), 3, std::move(attributes), std::move(summary), type_rule, scatter_cost, scatter_meaning<name>);
+constexpr Record scattering(std::string_view signature, const AttributeDefs& attributes, std::string_view summary,
+                            decltype(OpDef::type_rule) type_rule) {
+  return Record(signature, 3, attributes, summary, type_rule, scatter_cost, scatter_meaning<name>);
 }
 
-/// Marks the ops as ones that may fail, since an index may be out of range.
-std::vector<OpDef> failing(std::vector<OpDef> ops) {
-  for (OpDef& op : ops) op.may_fail = true;
-  return ops;
-}
+constexpr AttributeDef kReduction = with_default("reduction", Type::text, "none");
 
 }  // namespace
 
-std::span<const OpDef> scatter_ops() {
-  const AttributeDef reduction = with_default("reduction", Type::text, std::string("none"));
-  static const std::vector<OpDef> ops = failing(of_class(
-      CostClass::gather,
-      {
-          op_record("take_along_axis(x, indices, axis?)", 2, {with_default("axis", Type::integer, std::int64_t{-1})},
-                    "one element of x for each index, along an axis (the last); other axes agree or are 1", take_along_axis_type,
-                    gather_cost, gather_meaning<"take_along_axis">),
-          op_record("gather_nd(x, indices, batch_dims?)", 2, {with_default("batch_dims", Type::integer, std::int64_t{0})},
-                    "what tuples of indices (the last axis of `indices`) lead to in x, behind `batch_dims` axes in common", gather_nd_type,
-                    gather_cost, gather_meaning<"gather_nd">),
-          scattering<"scatter">("scatter(x, indices, updates, axis?, reduction?)",
-                                {with_default("axis", Type::integer, std::int64_t{0}), reduction},
-                                "x with each update at its index along an axis (the first), in the order of the indices: in place of what "
-                                "is there, or added to it, `mul`, `max`, `min`; in the type of x, where integers wrap",
-                                scatter_type),
-          scattering<"scatter_add">("scatter_add(x, indices, updates, axis?)", {with_default("axis", Type::integer, std::int64_t{0})},
-                                    "x with updates of the shape of `take(x, indices, axis)` added where that would read, in the order of "
-                                    "the indices; in the type of x, where integers wrap",
-                                    scatter_add_type),
-          scattering<"scatter_nd">("scatter_nd(x, indices, updates, reduction?)", {reduction},
-                                   "x with each update where its tuple of indices (the last axis of `indices`) leads; reductions as of "
-                                   "`scatter`",
-                                   scatter_nd_type),
-      }));
-  return ops;
-}
+constexpr OpDef op::take_along_axis = Record("take_along_axis(x, indices, axis?)", 2, {kLastAxis},
+                                             "one element of x for each index, along an axis (the last); other axes agree or are 1",
+                                             take_along_axis_type, gather_cost, gather_meaning<"take_along_axis">)
+                                          .of_class(CostClass::gather)
+                                          .may_fail();
+
+constexpr OpDef op::gather_nd =
+    Record("gather_nd(x, indices, batch_dims?)", 2, {with_default("batch_dims", Type::integer, std::int64_t{0})},
+           "what tuples of indices (the last axis of `indices`) lead to in x, behind `batch_dims` axes in common", gather_nd_type,
+           gather_cost, gather_meaning<"gather_nd">)
+        .of_class(CostClass::gather)
+        .may_fail();
+
+constexpr OpDef op::scatter =
+    scattering<"scatter">("scatter(x, indices, updates, axis?, reduction?)", {kFirstAxis, kReduction},
+                          "x with each update at its index along an axis (the first), in the order of the indices: in place of what "
+                          "is there, or added to it, `mul`, `max`, `min`; in the type of x, where integers wrap",
+                          scatter_type)
+        .of_class(CostClass::gather)
+        .may_fail();
+
+constexpr OpDef op::scatter_add =
+    scattering<"scatter_add">("scatter_add(x, indices, updates, axis?)", {kFirstAxis},
+                              "x with updates of the shape of `take(x, indices, axis)` added where that would read, in the order of "
+                              "the indices; in the type of x, where integers wrap",
+                              scatter_add_type)
+        .of_class(CostClass::gather)
+        .may_fail();
+
+constexpr OpDef op::scatter_nd =
+    scattering<"scatter_nd">("scatter_nd(x, indices, updates, reduction?)", {kReduction},
+                             "x with each update where its tuple of indices (the last axis of `indices`) leads; reductions as of "
+                             "`scatter`",
+                             scatter_nd_type)
+        .of_class(CostClass::gather)
+        .may_fail();
 
 }  // namespace cleave::ops

@@ -62,23 +62,17 @@ Cost search_cost(Types inputs, Types results, const Attributes&) {
 
 }  // namespace
 
-std::span<const OpDef> search_ops() {
-  static const std::vector<OpDef> ops = [] {
-    std::vector<OpDef> all = of_class(CostClass::sort, {op_record("searchsorted(sorted, values, side?)", 2,
-                                                                  {with_default("side", AttributeDef::Type::text, std::string("left"))},
-                                                                  "i32 indices at which the values would keep the vector sorted, before or "
-                                                                  "(`side=\"right\"`) behind equal elements",
-                                                                  search_type, search_cost, search_meaning)});
-    all[0].promotion = Promotion::common;
-    return all;
-  }();
-  return ops;
-}
+constexpr OpDef op::searchsorted =
+    Record("searchsorted(sorted, values, side?)", 2, {with_default("side", AttributeDef::Type::text, "left")},
+           "i32 indices at which the values would keep the vector sorted, before or (`side=\"right\"`) behind equal elements", search_type,
+           search_cost, search_meaning)
+        .promoting(Promotion::common)
+        .of_class(CostClass::sort);
 
 }  // namespace ops
 
 Tensor searchsorted(const Tensor& sorted, const Tensor& values, const SearchOptions& options, Here here) {
-  return ops::call("searchsorted", {sorted, values}, {{"side", std::string(options.right ? "right" : "left")}}, here);
+  return ops::call(op::searchsorted, {sorted, values}, {{"side", std::string(options.right ? "right" : "left")}}, here);
 }
 
 }  // namespace cleave

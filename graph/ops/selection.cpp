@@ -35,22 +35,15 @@ Status where_meaning(const OpCall& call) {
   return {};
 }
 
-OpDef where_op() {
-  return {.name = "where",
-          .min_inputs = 3,
-          .max_inputs = 3,
-          .promotion = Promotion::common,
-          .promote_from = 1,
-          .signature = "where(condition, x1, x2)",
-          .summary = "`x1` where the condition holds, else `x2`",
-          .type_rule = where_type,
-          .cost = elementwise_cost<1>,
-          .cost_class = CostClass::comparison,
-          .form = run_of_operands,
-          .meaning = where_meaning,
-          .scalar = scalars::Where::text,
-          .scalar_integer = scalars::Where::text};
-}
+}  // namespace
+
+constexpr OpDef op::where =
+    Record("where(condition, x1, x2)", 3, {}, "`x1` where the condition holds, else `x2`", where_type, elementwise_cost<1>, where_meaning)
+        .promoting(Promotion::common, 1)
+        .of_class(CostClass::comparison, run_of_operands)
+        .scalar(scalars::Where::text, scalars::Where::text);
+
+namespace {
 
 TypeResult astype_type(Types inputs, const Attributes& attributes) {
   return give("astype", inputs, {attributes.get<DType>("dtype"), inputs[0].shape});
@@ -71,29 +64,14 @@ Status astype_meaning(const OpCall& call) {
   return {};
 }
 
-OpDef astype_op() {
-  return {.name = "astype",
-          .min_inputs = 1,
-          .max_inputs = 1,
-          .attributes = {required("dtype", AttributeDef::Type::dtype)},
-          .signature = "astype(x, dtype)",
-          .summary =
-              "converts the elements: from floating point to integers towards zero (too large: the nearest end, NaN: 0), from integers to "
-              "narrower ones modulo 2^bits (300 to u8: 44), to bool by `!= 0`",
-          .type_rule = astype_type,
-          .cost = elementwise_cost<1>,
-          .cost_class = CostClass::comparison,
-          .form = run_of_operands,
-          .meaning = astype_meaning,
-          .scalar = scalars::AsType::text,
-          .scalar_integer = scalars::AsType::text};
-}
-
 }  // namespace
 
-std::span<const OpDef> selection_ops() {
-  static const std::vector<OpDef> ops = {where_op(), astype_op()};
-  return ops;
-}
+constexpr OpDef op::astype =
+    Record("astype(x, dtype)", 1, {required("dtype", AttributeDef::Type::dtype)},
+           "converts the elements: from floating point to integers towards zero (too large: the nearest end, NaN: 0), from integers to "
+           "narrower ones modulo 2^bits (300 to u8: 44), to bool by `!= 0`",
+           astype_type, elementwise_cost<1>, astype_meaning)
+        .of_class(CostClass::comparison, run_of_operands)
+        .scalar(scalars::AsType::text, scalars::AsType::text);
 
 }  // namespace cleave::ops

@@ -169,33 +169,43 @@ Status bitcast_meaning(const OpCall& call) {
 
 }  // namespace
 
-std::span<const OpDef> shape_ops() {
-  static const std::vector<OpDef> ops = [] {
-    std::vector<OpDef> all = of_class(
-        CostClass::movement,
-        {op_record("transpose(x)", 1, {}, "swaps the last two axes", transpose_type, copy_cost, transpose_meaning),
-         op_record("permute_dims(x, axes)", 1, {required("axes", Type::integers)}, "axis i of the result is axis `axes[i]` of x",
-                   permute_dims_type, copy_cost, permute_dims_meaning),
-         op_record("reshape(x, shape)", 1, {required("shape", Type::shape)}, "the same elements in row-major order; one extent may be -1",
-                   reshape_type, copy_cost, same_order_meaning),
-         op_record("expand_dims(x, axis?)", 1, {with_default("axis", Type::integer, std::int64_t{0})}, "inserts an axis of extent 1",
-                   expand_dims_type, copy_cost, same_order_meaning),
-         op_record("squeeze(x, axis)", 1, {required("axis", Type::integers)}, "removes axes of extent 1", squeeze_type, copy_cost,
-                   same_order_meaning),
-         op_record("broadcast_to(x, shape)", 1, {required("shape", Type::shape)}, "repeats axes of extent 1 and adds leading axes",
-                   broadcast_to_type, copy_cost, broadcast_to_meaning),
-         op_record("flip(x, axis?)", 1, {optional("axis", Type::integers)}, "reverses the axes (absent: all)", flip_type, copy_cost,
-                   flip_meaning),
-         op_record("bitcast(x, dtype)", 1, {required("dtype", Type::dtype)},
-                   "the same bits as elements of another type; of smaller ones there is a new last axis, of larger ones the last axis goes",
-                   bitcast_type, copy_cost, bitcast_meaning)});
-    all[0].form = transpose_form;
-    all[1].form = permute_form;
-    all[5].form = run_of_operands;
-    for (const std::size_t same : {2, 3, 4, 7}) all[same].keeps_bytes = true;
-    return all;
-  }();
-  return ops;
-}
+constexpr OpDef op::transpose = Record("transpose(x)", 1, {}, "swaps the last two axes", transpose_type, copy_cost, transpose_meaning)
+                                    .of_class(CostClass::movement, transpose_form);
+
+constexpr OpDef op::permute_dims = Record("permute_dims(x, axes)", 1, {required("axes", Type::integers)},
+                                          "axis i of the result is axis `axes[i]` of x", permute_dims_type, copy_cost, permute_dims_meaning)
+                                       .of_class(CostClass::movement, permute_form);
+
+constexpr OpDef op::reshape =
+    Record("reshape(x, shape)", 1, {required("shape", Type::shape)}, "the same elements in row-major order; one extent may be -1",
+           reshape_type, copy_cost, same_order_meaning)
+        .of_class(CostClass::movement)
+        .keeps_bytes();
+
+constexpr OpDef op::expand_dims =
+    Record("expand_dims(x, axis?)", 1, {kFirstAxis}, "inserts an axis of extent 1", expand_dims_type, copy_cost, same_order_meaning)
+        .of_class(CostClass::movement)
+        .keeps_bytes();
+
+constexpr OpDef op::squeeze = Record("squeeze(x, axis)", 1, {required("axis", Type::integers)}, "removes axes of extent 1", squeeze_type,
+                                     copy_cost, same_order_meaning)
+                                  .of_class(CostClass::movement)
+                                  .keeps_bytes();
+
+constexpr OpDef op::broadcast_to =
+    Record("broadcast_to(x, shape)", 1, {required("shape", Type::shape)}, "repeats axes of extent 1 and adds leading axes",
+           broadcast_to_type, copy_cost, broadcast_to_meaning)
+        .of_class(CostClass::movement, run_of_operands);
+
+constexpr OpDef op::flip =
+    Record("flip(x, axis?)", 1, {optional("axis", Type::integers)}, "reverses the axes (absent: all)", flip_type, copy_cost, flip_meaning)
+        .of_class(CostClass::movement);
+
+constexpr OpDef op::bitcast =
+    Record("bitcast(x, dtype)", 1, {required("dtype", Type::dtype)},
+           "the same bits as elements of another type; of smaller ones there is a new last axis, of larger ones the last axis goes",
+           bitcast_type, copy_cost, bitcast_meaning)
+        .of_class(CostClass::movement)
+        .keeps_bytes();
 
 }  // namespace cleave::ops

@@ -69,29 +69,17 @@ Cost softmax_cost(Types inputs, Types results, const Attributes&) {
 }
 
 template <Name op, bool logarithm>
-OpDef softmax(std::string summary) {
-  return {.name = std::string(op.view()),
-          .min_inputs = 1,
-          .max_inputs = 1,
-          .attributes = {with_default("axis", AttributeDef::Type::integer, std::int64_t{-1})},
-          .promotion = Promotion::floating,
-          .signature = std::string(op.view()) + "(x, axis?)",
-          .summary = std::move(summary),
-          .type_rule = softmax_type<op>,
-          .cost = softmax_cost,
-          .cost_class = CostClass::softmax,
-          .form = form_of_axis,
-          .meaning = softmax_meaning<logarithm>};
+constexpr OpDef softmax_record(std::string_view signature, std::string_view summary) {
+  return Record(signature, 1, {kLastAxis}, summary, softmax_type<op>, softmax_cost, softmax_meaning<logarithm>)
+      .promoting(Promotion::floating)
+      .of_class(CostClass::softmax, form_of_axis);
 }
 
 }  // namespace
 
-std::span<const OpDef> softmax_ops() {
-  static const std::vector<OpDef> ops = {
-      softmax<"softmax", false>("`exp(x) / sum(exp(x))` along an axis (the last)"),
-      softmax<"log_softmax", true>("`log(softmax(x))` along an axis (the last)"),
-  };
-  return ops;
-}
+constexpr OpDef op::softmax = softmax_record<"softmax", false>("softmax(x, axis?)", "`exp(x) / sum(exp(x))` along an axis (the last)");
+
+constexpr OpDef op::log_softmax =
+    softmax_record<"log_softmax", true>("log_softmax(x, axis?)", "`log(softmax(x))` along an axis (the last)");
 
 }  // namespace cleave::ops

@@ -159,30 +159,30 @@ Cost sorting_cost(Types inputs, Types results, const Attributes&) {
 
 }  // namespace
 
-std::span<const OpDef> sorting_ops() {
-  const std::vector<AttributeDef> attributes = {with_default("axis", Type::integer, std::int64_t{-1}),
-                                                with_default("descending", Type::boolean, false)};
-  static const std::vector<OpDef> ops = of_class(
-      CostClass::sort,
-      {
-          op_record(
-              "sort(x, axis?, descending?)", 1, attributes, "sorts an axis (the last); NaN counts as larger than every number",
-              [](Types inputs, const Attributes& a) { return sorting_type("sort", false, inputs, a); }, sorting_cost,
-              sorting_meaning<false>),
-          op_record(
-              "argsort(x, axis?, descending?)", 1, attributes, "i32 indices that sort an axis (the last); equal elements keep their order",
-              [](Types inputs, const Attributes& a) { return sorting_type("argsort", true, inputs, a); }, sorting_cost,
-              sorting_meaning<true>),
-          op_record("top_k(x, k)", 1, {required("k", Type::integer)},
-                    "two results: the k largest elements along the last axis, largest first, and their i32 indices", top_k_type,
-                    sorting_cost, top_k_meaning),
-          op_record("unique(x)", 1, {},
-                    "two results: the distinct elements in order, as many as x has, the rest filled with the last of them; and their i32 "
-                    "number; each NaN is distinct and stands behind the largest, zeros of either sign are equal",
-                    unique_type, sorting_cost, unique_meaning),
-      },
-      form_of_axis);
-  return ops;
-}
+constexpr OpDef op::sort =
+    Record(
+        "sort(x, axis?, descending?)", 1, {kLastAxis, with_default("descending", Type::boolean, false)},
+        "sorts an axis (the last); NaN counts as larger than every number",
+        [](Types inputs, const Attributes& a) { return sorting_type("sort", false, inputs, a); }, sorting_cost, sorting_meaning<false>)
+        .of_class(CostClass::sort, form_of_axis);
+
+constexpr OpDef op::argsort =
+    Record(
+        "argsort(x, axis?, descending?)", 1, {kLastAxis, with_default("descending", Type::boolean, false)},
+        "i32 indices that sort an axis (the last); equal elements keep their order",
+        [](Types inputs, const Attributes& a) { return sorting_type("argsort", true, inputs, a); }, sorting_cost, sorting_meaning<true>)
+        .of_class(CostClass::sort, form_of_axis);
+
+constexpr OpDef op::top_k = Record("top_k(x, k)", 1, {required("k", Type::integer)},
+                                   "two results: the k largest elements along the last axis, largest first, and their i32 indices",
+                                   top_k_type, sorting_cost, top_k_meaning)
+                                .of_class(CostClass::sort, form_of_axis);
+
+constexpr OpDef op::unique =
+    Record("unique(x)", 1, {},
+           "two results: the distinct elements in order, as many as x has, the rest filled with the last of them; and their i32 "
+           "number; each NaN is distinct and stands behind the largest, zeros of either sign are equal",
+           unique_type, sorting_cost, unique_meaning)
+        .of_class(CostClass::sort, form_of_axis);
 
 }  // namespace cleave::ops

@@ -36,38 +36,36 @@ std::vector<Part> expand_var(Composer& c, const std::vector<Part>& inputs, const
   over.erase("correction");
   Attributes kept = over;
   kept.set("keepdims", true);
-  const Part square = c("square", {c.subtract(x, c("mean", {x}, kept))});
+  const Part square = c(op::square, {c.subtract(x, c(op::mean, {x}, kept))});
   const double correction = attributes.get<double>("correction");
-  if (correction == 0) return {c.as(dtype, c("mean", {square}, over))};
+  if (correction == 0) return {c.as(dtype, c(op::mean, {square}, over))};
   const double freedom = count - correction;
   // Too few elements give NaN, as 0 / 0 does, instead of a quotient by a negative number.
-  if (freedom <= 0) return {c.as(dtype, c.multiply(c("sum", {square}, over), std::numeric_limits<double>::quiet_NaN()))};
-  return {c.as(dtype, c.multiply(c("mean", {square}, over), count / freedom))};
+  if (freedom <= 0) return {c.as(dtype, c.multiply(c(op::sum, {square}, over), std::numeric_limits<double>::quiet_NaN()))};
+  return {c.as(dtype, c.multiply(c(op::mean, {square}, over), count / freedom))};
 }
 
 std::vector<Part> expand_std(Composer& c, const std::vector<Part>& inputs, const Attributes& attributes) {
   const DType dtype = inputs[0].dtype();
-  return {c.as(dtype, c("sqrt", {c("var", {c.as(widened(dtype), inputs[0])}, attributes)}))};
+  return {c.as(dtype, c(op::sqrt, {c(op::var, {c.as(widened(dtype), inputs[0])}, attributes)}))};
 }
 
 }  // namespace
 
-std::span<const OpDef> statistics_functions() {
-  static const std::vector<OpDef> functions = [] {
-    const std::vector<AttributeDef> attributes = {optional("axis", AttributeDef::Type::integers),
-                                                  with_default("correction", AttributeDef::Type::number, 0.0),
-                                                  with_default("keepdims", AttributeDef::Type::boolean, false)};
-    std::vector<OpDef> all = {
-        composite_record("var(x, axis?, correction?, keepdims?)", 1, attributes,
-                         "mean square distance from the mean over the axes (absent: all); divided by `n - correction`", spread_type<kVar>,
-                         expand_var),
-        composite_record("std(x, axis?, correction?, keepdims?)", 1, attributes, "square root of `var`", spread_type<kStd>, expand_std),
-    };
-    for (OpDef& function : all) function.promotion = Promotion::floating;
-    return all;
-  }();
-  return functions;
-}
+namespace {
+
+constexpr AttributeDefs kSpreadAttributes{kAxesOrAll, with_default("correction", AttributeDef::Type::number, 0.0), kKeepdims};
+
+}  // namespace
+
+constexpr OpDef op::var =
+    Record("var(x, axis?, correction?, keepdims?)", 1, kSpreadAttributes,
+           "mean square distance from the mean over the axes (absent: all); divided by `n - correction`", spread_type<kVar>, expand_var)
+        .promoting(Promotion::floating);
+
+constexpr OpDef op::std =
+    Record("std(x, axis?, correction?, keepdims?)", 1, kSpreadAttributes, "square root of `var`", spread_type<kStd>, expand_std)
+        .promoting(Promotion::floating);
 
 namespace {
 
@@ -82,11 +80,11 @@ Attributes attributes_of(const VarianceOptions& options) {
 }  // namespace ops
 
 Tensor var(const Tensor& x, const VarianceOptions& options, Here here) {
-  return detail::call("var", {x}, ops::attributes_of(options), here.of("var"));
+  return detail::call(op::var, {x}, ops::attributes_of(options), here.of("var"));
 }
 
 Tensor stddev(const Tensor& x, const VarianceOptions& options, Here here) {
-  return detail::call("std", {x}, ops::attributes_of(options), here.of("stddev"));
+  return detail::call(op::std, {x}, ops::attributes_of(options), here.of("stddev"));
 }
 
 }  // namespace cleave

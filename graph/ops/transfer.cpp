@@ -18,27 +18,14 @@ Cost no_cost(Types, Types, const Attributes&) {
   return {};
 }
 
-OpDef transfer(std::string name, Side side, std::string summary) {
-  return {.name = name,
-          .min_inputs = 1,
-          .max_inputs = 1,
-          .signature = name + "(x)",
-          .summary = std::move(summary),
-          .type_rule = identity_type,
-          .cost = no_cost,
-          .meaning = identity_meaning,
-          .moves_to = side,
-          .keeps_bytes = true};
+constexpr OpDef transfer(std::string_view signature, Side side, std::string_view summary) {
+  return Record(signature, 1, {}, summary, identity_type, no_cost, identity_meaning).moves_to(side).keeps_bytes();
 }
 
 }  // namespace
 
-std::span<const OpDef> transfer_ops() {
-  static const std::vector<OpDef> ops = {
-      transfer("to_host", Side::host, "x on the host: the transfer is meant"),
-      transfer("to_accelerator", Side::accelerator, "x on the accelerator: the transfer is meant"),
-  };
-  return ops;
-}
+constexpr OpDef op::to_host = transfer("to_host(x)", Side::host, "x on the host: the transfer is meant");
+
+constexpr OpDef op::to_accelerator = transfer("to_accelerator(x)", Side::accelerator, "x on the accelerator: the transfer is meant");
 
 }  // namespace cleave::ops

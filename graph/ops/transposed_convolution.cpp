@@ -140,7 +140,7 @@ class Phases {
     if (parts.size() == 1) return parts[0];
     Shape shape = parts[0].shape();
     shape[axis + 2] *= axes_[axis].phases();
-    return c_.reshape(c_("stack", parts, {{"axis", static_cast<std::int64_t>(axis + 3)}}), shape);
+    return c_.reshape(c_(op::stack, parts, {{"axis", static_cast<std::int64_t>(axis + 3)}}), shape);
   }
 
  private:
@@ -162,12 +162,12 @@ class Phases {
       after.push_back(std::max<std::int64_t>(0, axes_[i].length() - axes_[i].in - taps.back));
       shape.push_back(axes_[i].length());
     }
-    if (!any) return c_("zeros", {}, {{"shape", shape}, {"dtype", x_.dtype()}});
+    if (!any) return c_(op::zeros, {}, {{"shape", shape}, {"dtype", x_.dtype()}});
     Integers pads = before;
     pads.insert(pads.end(), after.begin(), after.end());
-    const Part taps = c_("slice", {weight_}, {{"starts", starts}, {"stops", stops}, {"steps", steps}});
-    const Part y = c_("conv", {x_, taps}, {{"pads", pads}, {"dilations", dilations}, {"group", groups_}});
-    return c_("slice", {y}, {{"starts", Integers(axes + 2, 0)}, {"stops", Integers(shape.begin(), shape.end())}});
+    const Part taps = c_(op::slice, {weight_}, {{"starts", starts}, {"stops", stops}, {"steps", steps}});
+    const Part y = c_(op::conv, {x_, taps}, {{"pads", pads}, {"dilations", dilations}, {"group", groups_}});
+    return c_(op::slice, {y}, {{"starts", Integers(axes + 2, 0)}, {"stops", Integers(shape.begin(), shape.end())}});
   }
 
   Composer& c_;
@@ -189,8 +189,8 @@ Part turned(Composer& c, const Part& weight, std::int64_t groups) {
     order.push_back(static_cast<std::int64_t>(i) + 1);
     axes.push_back(static_cast<std::int64_t>(i));
   }
-  const Part outputs_first = c.reshape(c("permute_dims", {c.reshape(weight, apart)}, {{"axes", order}}), together);
-  return c("flip", {outputs_first}, {{"axis", axes}});
+  const Part outputs_first = c.reshape(c(op::permute_dims, {c.reshape(weight, apart)}, {{"axes", order}}), together);
+  return c(op::flip, {outputs_first}, {{"axis", axes}});
 }
 
 Parts expand_transposed(Composer& c, const Parts& inputs, const Attributes& attributes) {
@@ -207,28 +207,23 @@ Parts expand_transposed(Composer& c, const Parts& inputs, const Attributes& attr
     starts.push_back(axis.before);
     stops.push_back(axis.before + axis.out);
   }
-  const Part y = c("slice", {full}, {{"starts", starts}, {"stops", stops}});
+  const Part y = c(op::slice, {full}, {{"starts", starts}, {"stops", stops}});
   return {inputs.size() > 2 ? c.add(y, c.reshape(inputs[2], beside)) : y};
 }
 
 }  // namespace
 
-std::span<const OpDef> transposed_convolution_functions() {
-  static const std::vector<OpDef> functions = [] {
-    const auto list = [](const char* name, std::int64_t value) {
-      return with_default(name, AttributeDef::Type::integers, Integers{value});
-    };
-    OpDef function = composite_record("conv_transpose(x, weight, bias?, strides?, pads?, dilations?, output_padding?, group?)", 3,
-                                      {list("strides", 1), list("pads", 0), list("dilations", 1), list("output_padding", 0),
-                                       with_default("group", AttributeDef::Type::integer, std::int64_t{1})},
-                                      "transposed convolution over the 1 to 3 axes behind batch and channels, as ONNX's; weight is "
-                                      "`[channels, outputs / group, window…]`",
-                                      transposed_type, expand_transposed);
-    function.min_inputs = 2;
-    function.promotion = Promotion::floating;
-    return std::vector<OpDef>{std::move(function)};
-  }();
-  return functions;
-}
+constexpr OpDef op::conv_transpose =
+    Record("conv_transpose(x, weight, bias?, strides?, pads?, dilations?, output_padding?, group?)", 3,
+           {with_default("strides", AttributeDef::Type::integers, OneInteger{1}),
+            with_default("pads", AttributeDef::Type::integers, OneInteger{0}),
+            with_default("dilations", AttributeDef::Type::integers, OneInteger{1}),
+            with_default("output_padding", AttributeDef::Type::integers, OneInteger{0}),
+            with_default("group", AttributeDef::Type::integer, std::int64_t{1})},
+           "transposed convolution over the 1 to 3 axes behind batch and channels, as ONNX's; weight is `[channels, outputs / group, "
+           "window…]`",
+           transposed_type, expand_transposed)
+        .operands(2, 3)
+        .promoting(Promotion::floating);
 
 }  // namespace cleave::ops

@@ -37,26 +37,26 @@ std::vector<Tensor> joined(std::vector<Tensor> front, const std::vector<Tensor>&
 }  // namespace
 
 Tensor dynamic_slice(const Tensor& x, const std::vector<Tensor>& starts, std::vector<std::int64_t> sizes, Here here) {
-  return call("dynamic_slice", joined({x}, starts), {{"sizes", std::move(sizes)}}, here);
+  return call(op::dynamic_slice, joined({x}, starts), {{"sizes", std::move(sizes)}}, here);
 }
 Tensor dynamic_update_slice(const Tensor& x, const Tensor& update, const std::vector<Tensor>& starts, Here here) {
-  return call("dynamic_update_slice", joined({x, update}, starts), {}, here);
+  return call(op::dynamic_update_slice, joined({x, update}, starts), {}, here);
 }
 
 Tensor take_along_axis(const Tensor& x, const Tensor& indices, const AxisOptions& options, Here here) {
-  return call("take_along_axis", {x, indices}, ops::axis(options.axis), here);
+  return call(op::take_along_axis, {x, indices}, ops::axis(options.axis), here);
 }
 Tensor gather_nd(const Tensor& x, const Tensor& indices, std::int64_t batch_dims, Here here) {
-  return call("gather_nd", {x, indices}, {{"batch_dims", batch_dims}}, here);
+  return call(op::gather_nd, {x, indices}, {{"batch_dims", batch_dims}}, here);
 }
 Tensor scatter(const Tensor& x, const Tensor& indices, const Tensor& updates, const ScatterOptions& options, Here here) {
-  return call("scatter", {x, indices, updates}, {{"axis", std::int64_t{options.axis}}, {"reduction", name_of(options.reduction)}}, here);
+  return call(op::scatter, {x, indices, updates}, {{"axis", std::int64_t{options.axis}}, {"reduction", name_of(options.reduction)}}, here);
 }
 Tensor scatter_add(const Tensor& x, const Tensor& indices, const Tensor& updates, const AxisOptions& options, Here here) {
-  return call("scatter_add", {x, indices, updates}, ops::axis(options.axis), here);
+  return call(op::scatter_add, {x, indices, updates}, ops::axis(options.axis), here);
 }
 Tensor scatter_nd(const Tensor& x, const Tensor& indices, const Tensor& updates, Reduction reduction, Here here) {
-  return call("scatter_nd", {x, indices, updates}, {{"reduction", name_of(reduction)}}, here);
+  return call(op::scatter_nd, {x, indices, updates}, {{"reduction", name_of(reduction)}}, here);
 }
 
 }  // namespace cleave

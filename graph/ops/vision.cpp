@@ -306,41 +306,48 @@ GridSampling grid_sampling_of(const Attributes& attributes) {
   return {index_in(attributes, "mode", kModes), index_in(attributes, "padding", kPaddings), attributes.get<bool>("align_corners")};
 }
 
-std::span<const OpDef> vision_ops() {
-  const auto whole = [](const char* name, std::int64_t otherwise) { return with_default(name, Type::integer, otherwise); };
-  static const std::vector<OpDef> ops = [&] {
-    std::vector<OpDef> all = of_class(
-        CostClass::gather,
-        {
-            op_record("nonzero(x, size?)", 1, {optional("size", Type::integer)},
-                      "two results: i64 positions [axes, size] of what is not 0, in order, then zeros (size: the number of elements); and "
-                      "how many there are",
-                      nonzero_type, linear_cost, nonzero_meaning),
-            op_record("non_max_suppression(boxes, scores, max_output_boxes_per_class, iou_threshold?, score_threshold?, center_point_box?)",
-                      2,
-                      {required("max_output_boxes_per_class", Type::integer), with_default("iou_threshold", Type::number, 0.0),
-                       optional("score_threshold", Type::number), with_default("center_point_box", Type::boolean, false)},
-                      "two results: i64 rows of batch, class and box, best first, then -1; and how many there are. As in ONNX",
-                      suppression_type, suppression_cost, suppression_meaning),
-            op_record("roi_align(x, regions, images, output_height?, output_width?, sampling_ratio?, spatial_scale?, mode?, coordinates?)",
-                      3,
-                      {whole("output_height", 1), whole("output_width", 1), whole("sampling_ratio", 0),
-                       with_default("spatial_scale", Type::number, 1.0), with_default("mode", Type::text, std::string("avg")),
-                       with_default("coordinates", Type::text, std::string("half_pixel"))},
-                      "bins of regions x1, y1, x2, y2 of images, by linear interpolation: `avg` or `max`; coordinates `half_pixel` or "
-                      "`output_half_pixel`. As in ONNX",
-                      roi_align_type, roi_align_cost, roi_align_meaning),
-            op_record("grid_sample(x, grid, mode?, padding?, align_corners?)", 2,
-                      {with_default("mode", Type::text, std::string("linear")), with_default("padding", Type::text, std::string("zeros")),
-                       with_default("align_corners", Type::boolean, false)},
-                      "x [n, channels, rows, columns] at the places of a grid [n, height, width, 2]; `linear`, `nearest`, `cubic`; outside "
-                      "`zeros`, `border`, `reflection`. As in ONNX",
-                      grid_sample_type, grid_sample_cost, grid_sample_meaning),
-        });
-    all[2].may_fail = true;  // roi_align: the index of an image may be out of range
-    return all;
-  }();
-  return ops;
+namespace {
+
+constexpr AttributeDef count(std::string_view name, std::int64_t fallback) {
+  return with_default(name, Type::integer, fallback);
 }
+
+}  // namespace
+
+constexpr OpDef op::nonzero =
+    Record("nonzero(x, size?)", 1, {optional("size", Type::integer)},
+           "two results: i64 positions [axes, size] of what is not 0, in order, then zeros (size: the number of elements); and "
+           "how many there are",
+           nonzero_type, linear_cost, nonzero_meaning)
+        .of_class(CostClass::gather);
+
+constexpr OpDef op::non_max_suppression =
+    Record("non_max_suppression(boxes, scores, max_output_boxes_per_class, iou_threshold?, score_threshold?, center_point_box?)", 2,
+           {required("max_output_boxes_per_class", Type::integer), with_default("iou_threshold", Type::number, 0.0),
+            optional("score_threshold", Type::number), with_default("center_point_box", Type::boolean, false)},
+           "two results: i64 rows of batch, class and box, best first, then -1; and how many there are. As in ONNX", suppression_type,
+           suppression_cost, suppression_meaning)
+        .of_class(CostClass::gather);
+
+// The index of an image may be out of range.
+constexpr OpDef op::roi_align =
+    Record(
+        "roi_align(x, regions, images, output_height?, output_width?, sampling_ratio?, spatial_scale?, mode?, coordinates?)", 3,
+        {count("output_height", 1), count("output_width", 1), count("sampling_ratio", 0), with_default("spatial_scale", Type::number, 1.0),
+         with_default("mode", Type::text, "avg"), with_default("coordinates", Type::text, "half_pixel")},
+        "bins of regions x1, y1, x2, y2 of images, by linear interpolation: `avg` or `max`; coordinates `half_pixel` or "
+        "`output_half_pixel`. As in ONNX",
+        roi_align_type, roi_align_cost, roi_align_meaning)
+        .of_class(CostClass::gather)
+        .may_fail();
+
+constexpr OpDef op::grid_sample =
+    Record("grid_sample(x, grid, mode?, padding?, align_corners?)", 2,
+           {with_default("mode", Type::text, "linear"), with_default("padding", Type::text, "zeros"),
+            with_default("align_corners", Type::boolean, false)},
+           "x [n, channels, rows, columns] at the places of a grid [n, height, width, 2]; `linear`, `nearest`, `cubic`; outside "
+           "`zeros`, `border`, `reflection`. As in ONNX",
+           grid_sample_type, grid_sample_cost, grid_sample_meaning)
+        .of_class(CostClass::gather);
 
 }  // namespace cleave::ops

@@ -87,13 +87,6 @@ bool Window::reaches_far() const {
   });
 }
 
-std::vector<AttributeDef> window_attributes() {
-  return {with_default("strides", AttributeDef::Type::integers, Integers{1}),
-          with_default("pads", AttributeDef::Type::integers, Integers{0}),
-          with_default("dilations", AttributeDef::Type::integers, Integers{1}),
-          with_default("auto_pad", AttributeDef::Type::text, std::string("notset"))};
-}
-
 std::variant<Window, TypeError> find_window(std::string_view op, Types inputs, const Attributes& attributes,
                                             std::span<const std::int64_t> extents, std::span<const std::int64_t> kernel,
                                             const Pooling* pooling) {

@@ -34,7 +34,9 @@ struct Window : std::array<WindowAxis, kMostSpatial> {
 };
 
 /// `strides`, `pads`, `dilations`, `auto_pad`.
-std::vector<AttributeDef> window_attributes();
+inline constexpr AttributeDefs kWindowAttributes{
+    with_default("strides", AttributeDef::Type::integers, OneInteger{1}), with_default("pads", AttributeDef::Type::integers, OneInteger{0}),
+    with_default("dilations", AttributeDef::Type::integers, OneInteger{1}), with_default("auto_pad", AttributeDef::Type::text, "notset")};
 /// What a pool has beside: how windows at the end are counted, and that each must cover an element.
 struct Pooling {
   bool rounds_up = false;  ///< windows that reach past the padding count, if they begin before it

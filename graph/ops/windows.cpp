@@ -107,32 +107,30 @@ Cost window_cost(Types, const TensorType& window, Types starts) {
 
 }  // namespace
 
-std::span<const OpDef> window_ops() {
-  static const std::vector<OpDef> ops = {
-      {.name = "dynamic_slice",
-       .min_inputs = 1,
-       .max_inputs = -1,
-       .attributes = {required("sizes", Type::integers)},
-       .signature = "dynamic_slice(x, [starts], sizes)",
-       .summary = "a window of x of extents `sizes` that begins at `starts`: a scalar an axis, or one vector; it must lie within x",
-       .type_rule = windows_type,
-       .cost = [](Types inputs, Types results, const Attributes&) { return window_cost(inputs, results[0], inputs.subspan(1)); },
-       .may_fail = true,
-       .cost_class = CostClass::gather,
-       .meaning = windows_meaning},
-      {.name = "dynamic_update_slice",
-       .min_inputs = 2,
-       .max_inputs = -1,
-       .attributes = {},
-       .signature = "dynamic_update_slice(x, update, [starts])",
-       .summary = "x with `update` from `starts` on; axes that the update lacks in front are one long; in place where x is not read again",
-       .type_rule = update_type,
-       .cost = [](Types inputs, Types, const Attributes&) { return window_cost(inputs, inputs[1], inputs.subspan(2)); },
-       .may_fail = true,
-       .cost_class = CostClass::gather,
-       .meaning = update_meaning},
-  };
-  return ops;
-}
+constexpr OpDef op::dynamic_slice{
+    .name = "dynamic_slice",
+    .min_inputs = 1,
+    .max_inputs = -1,
+    .attributes = {required("sizes", Type::integers)},
+    .signature = "dynamic_slice(x, [starts], sizes)",
+    .summary = "a window of x of extents `sizes` that begins at `starts`: a scalar an axis, or one vector; it must lie within x",
+    .type_rule = windows_type,
+    .cost = [](Types inputs, Types results, const Attributes&) { return window_cost(inputs, results[0], inputs.subspan(1)); },
+    .may_fail = true,
+    .cost_class = CostClass::gather,
+    .meaning = windows_meaning};
+
+constexpr OpDef op::dynamic_update_slice{
+    .name = "dynamic_update_slice",
+    .min_inputs = 2,
+    .max_inputs = -1,
+    .attributes = {},
+    .signature = "dynamic_update_slice(x, update, [starts])",
+    .summary = "x with `update` from `starts` on; axes that the update lacks in front are one long; in place where x is not read again",
+    .type_rule = update_type,
+    .cost = [](Types inputs, Types, const Attributes&) { return window_cost(inputs, inputs[1], inputs.subspan(2)); },
+    .may_fail = true,
+    .cost_class = CostClass::gather,
+    .meaning = update_meaning};
 
 }  // namespace cleave::ops

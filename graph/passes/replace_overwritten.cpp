@@ -6,6 +6,7 @@
 #include "graph/op.h"
 #include "graph/passes/needed.h"
 #include "graph/passes/renumber.h"
+#include "graph/vocabulary.h"
 
 namespace cleave {
 namespace {
@@ -18,13 +19,11 @@ bool is_literal(const Graph& graph, ValueId value) {
 
 /// Adds zeros of `type` in front of a loop.
 ValueId add_zeros(Graph& graph, NodeId loop, const TensorType& type, const SourceLocation& location) {
-  static const OpDef* const zeros = find_op("zeros");
-  CLEAVE_CHECK(zeros != nullptr);
   const RegionId region = graph.nodes[loop].region;
   const NodeId id = graph.nodes.push_back(Node{});
   const ValueId value = graph.values.push_back(Value{type, id, 0, region, ""});
   Node& node = graph.nodes[id];
-  node.op = zeros;
+  node.op = &op::zeros;
   node.region = region;
   node.results = {value};
   node.attributes.set("shape", std::vector<std::int64_t>(type.shape.begin(), type.shape.end()));

@@ -308,7 +308,7 @@ bool Parser::node_kind(Node& node, std::size_t results) {
   node.op = find_op(word);
   if (node.op) return true;
   std::vector<std::string> names;
-  for (const OpDef* op : all_ops()) names.push_back(op->name);
+  for (const OpDef* op : all_ops()) names.emplace_back(op->name);
   return in_.fail_at(position, "unknown op `" + word + "`" + did_you_mean(word, names));
 }
 

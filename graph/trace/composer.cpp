@@ -18,21 +18,19 @@ TensorType Part::type() const {
   return type ? *type : TensorType{DType::f32, {}};
 }
 
-Parts Composer::all(std::string_view function, std::span<const Part> inputs, Attributes attributes) {
-  const OpDef* op = find_function(function);
-  CLEAVE_CHECK(op != nullptr, "a composite function calls what does not exist");
+Parts Composer::all(const OpDef& function, std::span<const Part> inputs, Attributes attributes) {
   Parts results;
-  for (Operand& result : tracer_.apply(*op, operands(inputs), std::move(attributes), location_))
+  for (Operand& result : tracer_.apply(function, operands(inputs), std::move(attributes), location_))
     results.emplace_back(tracer_, std::move(result));
   return results;
 }
 
-Part Composer::operator()(std::string_view function, std::span<const Part> inputs, Attributes attributes) {
+Part Composer::operator()(const OpDef& function, std::span<const Part> inputs, Attributes attributes) {
   Parts results = all(function, inputs, std::move(attributes));
   return results.empty() ? Part() : std::move(results.front());
 }
 
-Part Composer::operator()(std::string_view function, std::initializer_list<Part> inputs, Attributes attributes) {
+Part Composer::operator()(const OpDef& function, std::initializer_list<Part> inputs, Attributes attributes) {
   return (*this)(function, std::span<const Part>(inputs.begin(), inputs.size()), std::move(attributes));
 }
 

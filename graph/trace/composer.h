@@ -5,11 +5,11 @@
 
 #include <functional>
 #include <span>
-#include <string_view>
 #include <type_traits>
 #include <vector>
 
 #include "graph/trace/tensor.h"
+#include "graph/vocabulary.h"
 
 namespace cleave {
 
@@ -41,22 +41,22 @@ class Composer {
   /// Everything is recorded at `location`.
   Composer(Tracer& tracer, SourceLocation location) : tracer_(tracer), location_(std::move(location)) {}
 
-  /// Calls an operation or another composite function: `c("sum", {x}, {{"axis", axis}})`.
-  Part operator()(std::string_view function, std::span<const Part> inputs, Attributes attributes = {});
-  Part operator()(std::string_view function, std::initializer_list<Part> inputs, Attributes attributes = {});
+  /// Calls an operation or another composite function: `c(op::sum, {x}, {{"axis", axis}})`.
+  Part operator()(const OpDef& function, std::span<const Part> inputs, Attributes attributes = {});
+  Part operator()(const OpDef& function, std::initializer_list<Part> inputs, Attributes attributes = {});
   /// The same for functions with several results: returns all of them.
-  Parts all(std::string_view function, std::span<const Part> inputs, Attributes attributes = {});
+  Parts all(const OpDef& function, std::span<const Part> inputs, Attributes attributes = {});
   Part constant(Array value);
 
   // Element by element, with broadcasting and promotion.
-  Part add(const Part& a, const Part& b) { return (*this)("add", {a, b}); }
-  Part subtract(const Part& a, const Part& b) { return (*this)("subtract", {a, b}); }
-  Part multiply(const Part& a, const Part& b) { return (*this)("multiply", {a, b}); }
-  Part divide(const Part& a, const Part& b) { return (*this)("divide", {a, b}); }
+  Part add(const Part& a, const Part& b) { return (*this)(op::add, {a, b}); }
+  Part subtract(const Part& a, const Part& b) { return (*this)(op::subtract, {a, b}); }
+  Part multiply(const Part& a, const Part& b) { return (*this)(op::multiply, {a, b}); }
+  Part divide(const Part& a, const Part& b) { return (*this)(op::divide, {a, b}); }
 
   /// `x` converted to element type `dtype`; `x` itself if it has that type.
-  Part as(DType dtype, const Part& x) { return x.dtype() == dtype ? x : (*this)("astype", {x}, {{"dtype", dtype}}); }
-  Part reshape(const Part& x, Shape shape) { return (*this)("reshape", {x}, {{"shape", std::move(shape)}}); }
+  Part as(DType dtype, const Part& x) { return x.dtype() == dtype ? x : (*this)(op::astype, {x}, {{"dtype", dtype}}); }
+  Part reshape(const Part& x, Shape shape) { return (*this)(op::reshape, {x}, {{"shape", std::move(shape)}}); }
   /// `count` trips over carried values: `body` gets the counter (i32) and the current values, and returns their next values.
   Parts for_loop(const Part& count, const Parts& initial, const std::function<Parts(const Part& counter, const Parts& carried)>& body);
 

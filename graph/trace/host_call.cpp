@@ -12,6 +12,7 @@
 #include "graph/base/units.h"
 #include "graph/call_limits.h"
 #include "graph/trace/trace_context.h"
+#include "graph/vocabulary.h"
 
 namespace cleave {
 
@@ -215,7 +216,7 @@ std::vector<Tensor> record_host_call(const HostName& name, std::span<const TypeS
   function.begin = std::move(callable.begin);
   Attributes attributes;
   attributes.set("function", std::make_shared<const HostFunction>(std::move(function)));
-  return apply("host_call", given, std::move(attributes), here);
+  return apply(op::host_call, given, std::move(attributes), here);
 }
 
 Result<Graph> bind_host_function(Graph graph, std::string_view name, HostCallable callable) {

@@ -60,18 +60,12 @@ void TraceContext::report(DiagnosticKind kind, const Here& here, std::string mes
 namespace detail {
 namespace {
 
-TraceContext* context_for(std::string_view op, const Here& here) {
+TraceContext* context_for(const OpDef& op, const Here& here) {
   TraceContext* context = TraceContext::current();
   if (!context)
     TraceContext::report(DiagnosticKind::value, here,
-                         "`" + std::string(op) + "` outside of a trace; operations are recorded inside `trace(...)`");
+                         "`" + std::string(op.name) + "` outside of a trace; operations are recorded inside `trace(...)`");
   return context;
-}
-
-const OpDef& find(std::string_view name) {
-  const OpDef* op = find_function(name);
-  CLEAVE_CHECK(op != nullptr, "a function of the tracing API names no op");
-  return *op;
 }
 
 std::vector<Operand> operands(TraceContext& context, std::span<const Tensor> inputs, const Here& here) {
@@ -83,32 +77,32 @@ std::vector<Operand> operands(TraceContext& context, std::span<const Tensor> inp
 
 }  // namespace
 
-std::vector<Tensor> apply(std::string_view name, std::span<const Tensor> inputs, Attributes attributes, const Here& here) {
-  TraceContext* context = context_for(name, here);
+std::vector<Tensor> apply(const OpDef& op, std::span<const Tensor> inputs, Attributes attributes, const Here& here) {
+  TraceContext* context = context_for(op, here);
   if (!context) return {};
   std::vector<Tensor> results;
   const std::vector<Operand> given = operands(*context, inputs, here);
-  for (Operand& result : context->tracer().apply(find(name), given, std::move(attributes), SourceLocation::from(here)))
+  for (Operand& result : context->tracer().apply(op, given, std::move(attributes), SourceLocation::from(here)))
     results.push_back(context->tensor(std::move(result)));
   return results;
 }
 
-Tensor call(std::string_view name, std::span<const Tensor> inputs, Attributes attributes, const Here& here) {
-  TraceContext* context = context_for(name, here);
+Tensor call(const OpDef& op, std::span<const Tensor> inputs, Attributes attributes, const Here& here) {
+  TraceContext* context = context_for(op, here);
   if (!context) return {};
   const std::vector<Operand> given = operands(*context, inputs, here);
-  return context->tensor(context->tracer().call(find(name), given, std::move(attributes), SourceLocation::from(here)));
+  return context->tensor(context->tracer().call(op, given, std::move(attributes), SourceLocation::from(here)));
 }
 
-Tensor operate(std::string_view symbol, std::string_view name, std::initializer_list<Tensor> inputs, const Here& here) {
-  TraceContext* context = context_for(name, here);
+Tensor operate(std::string_view symbol, const OpDef& op, std::initializer_list<Tensor> inputs, const Here& here) {
+  TraceContext* context = context_for(op, here);
   if (!context) return {};
   const std::vector<Operand> given = operands(*context, std::span<const Tensor>(inputs.begin(), inputs.size()), here);
-  return context->tensor(context->tracer().operate(symbol, find(name), given, SourceLocation::from(here)));
+  return context->tensor(context->tracer().operate(symbol, op, given, SourceLocation::from(here)));
 }
 
-Tensor call(std::string_view name, std::initializer_list<Tensor> inputs, Attributes attributes, const Here& here) {
-  return call(name, std::span<const Tensor>(inputs.begin(), inputs.size()), std::move(attributes), here);
+Tensor call(const OpDef& op, std::initializer_list<Tensor> inputs, Attributes attributes, const Here& here) {
+  return call(op, std::span<const Tensor>(inputs.begin(), inputs.size()), std::move(attributes), here);
 }
 
 }  // namespace detail

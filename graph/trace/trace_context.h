@@ -47,12 +47,12 @@ class TraceContext : public std::enable_shared_from_this<TraceContext> {
 namespace detail {
 
 /// Records `op` in the current trace. If no trace is in progress, reports that and returns void Tensors, as after a mistake.
-std::vector<Tensor> apply(std::string_view op, std::span<const Tensor> inputs, Attributes attributes, const Here& here);
-Tensor call(std::string_view op, std::initializer_list<Tensor> inputs, Attributes attributes, const Here& here);
-Tensor call(std::string_view op, std::span<const Tensor> inputs, Attributes attributes, const Here& here);
+std::vector<Tensor> apply(const OpDef& op, std::span<const Tensor> inputs, Attributes attributes, const Here& here);
+Tensor call(const OpDef& op, std::initializer_list<Tensor> inputs, Attributes attributes, const Here& here);
+Tensor call(const OpDef& op, std::span<const Tensor> inputs, Attributes attributes, const Here& here);
 
 /// Records an operator, which messages name by its symbol.
-Tensor operate(std::string_view symbol, std::string_view op, std::initializer_list<Tensor> inputs, const Here& here);
+Tensor operate(std::string_view symbol, const OpDef& op, std::initializer_list<Tensor> inputs, const Here& here);
 
 /// `x.slice(...)` and `x[i]`.
 Tensor slice(const Tensor& x, std::initializer_list<Pick> picks, const Here& here);

@@ -50,10 +50,6 @@ bool Tracer::State_::check_visible(ValueId value, const SourceLocation& location
 
 Tracer::Tracer(std::string name) : state_(std::make_unique<State_>()) {
   state_->graph.name = std::move(name);
-  state_->astype = find_op("astype");
-  CLEAVE_CHECK(state_->astype != nullptr);
-  for (const AttributeDef& attribute : state_->astype->attributes)
-    if (attribute.type == AttributeDef::Type::dtype) state_->astype_attribute = attribute.name;
 }
 Tracer::~Tracer() = default;
 

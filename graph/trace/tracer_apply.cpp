@@ -2,6 +2,7 @@
 // traced into its parts.
 #include "graph/trace/composer.h"
 #include "graph/trace/tracer_state.h"
+#include "graph/vocabulary.h"
 
 namespace cleave {
 namespace {
@@ -47,9 +48,9 @@ ValueId Tracer::State_::cast(ValueId value, DType dtype, const SourceLocation& l
   if (graph.values[value].type.dtype == dtype) return value;
   NodeId id = add_node(NodeKind::operation, region, location);
   Node& node = graph.nodes[id];
-  node.op = astype;
+  node.op = &op::astype;
   node.inputs.push_back(value);
-  node.attributes.set(astype_attribute, dtype);
+  node.attributes.set("dtype", dtype);
   if (!places.empty()) node.pin = places.back();
   return add_result(id, TensorType{dtype, graph.values[value].type.shape}, region);
 }
@@ -61,7 +62,7 @@ bool Tracer::State_::check_common_type(const OpDef& op, std::span<const Operand>
     const DType dtype = graph.values[inputs[i].value].type.dtype;
     if (met && !have_common_type(*met, dtype)) {
       refuse(op, DiagnosticKind::type, location,
-             "`" + op.name + "` of " + std::string(to_string(*met)) + " and " + std::string(to_string(dtype)) +
+             "`" + std::string(op.name) + "` of " + std::string(to_string(*met)) + " and " + std::string(to_string(dtype)) +
                  ": no integer type holds both; convert one of them with `astype`");
       return false;
     }
@@ -89,7 +90,7 @@ bool Tracer::State_::promote_operands(const OpDef& op, std::span<const Operand> 
 }
 
 void Tracer::State_::refuse(const OpDef& op, DiagnosticKind kind, const SourceLocation& location, std::string message) {
-  const std::string name = "`" + op.name + "`";
+  const std::string name = "`" + std::string(op.name) + "`";
   if (const std::size_t at = message.find(name); !symbol.empty() && at != std::string::npos)
     message.replace(at, name.size(), "`" + std::string(symbol) + "`");
   error(kind, location, std::move(message));
@@ -103,9 +104,9 @@ Tracer::State_::Recorded Tracer::State_::record(const OpDef& op, std::span<const
     refuse(op, refused->kind, location, std::move(refused->message));
     return {};
   }
-  if (&op == astype) {
+  if (&op == &op::astype) {
     // A literal takes its type at once, so that `astype(0.1, f64)` keeps all digits.
-    const DType dtype = attributes.get<DType>(astype_attribute);
+    const DType dtype = attributes.get<DType>("dtype");
     if (inputs[0].literal && adapts(*inputs[0].literal, dtype)) {
       const ValueId value = materialize(inputs[0], location, dtype, region);
       return {value.valid(), std::nullopt, value.index, 1};
@@ -141,7 +142,7 @@ std::optional<std::vector<TensorType>> Tracer::State_::checked_results(const OpD
   auto& results = *std::get_if<std::vector<TensorType>>(&ruled);
   for (const TensorType& result : results) {
     if (checked_bytes(result)) continue;
-    refuse(op, DiagnosticKind::shape, location, "the result of `" + op.name + "` is too large: " + to_string(result));
+    refuse(op, DiagnosticKind::shape, location, "the result of `" + std::string(op.name) + "` is too large: " + to_string(result));
     return std::nullopt;
   }
   return std::move(results);
@@ -160,7 +161,7 @@ std::vector<Operand> Tracer::compose(const OpDef& op, std::span<const Operand> i
   Parts operands;
   for (const ValueId value : state_->values) operands.emplace_back(*this, value);
 
-  push_scope(op.name, location);
+  push_scope(std::string(op.name), location);
   Composer composer(*this, location);
   const Parts parts = op.expand(composer, operands, attributes);
   CLEAVE_CHECK(parts.size() == wanted->size(), "a composite function gives another number of results than its type rule");

@@ -1,23 +1,24 @@
 // Tracer: branches and their probabilities.
 #include "graph/trace/tracer_state.h"
+#include "graph/vocabulary.h"
 
 namespace cleave {
 namespace {
 
 constexpr double kAssumedProbability = 0.5;
 
-bool is_op(const Node& node, std::string_view name) {
-  return node.kind == NodeKind::operation && node.op->name == name;
+bool is_op(const Node& node, const OpDef& op) {
+  return node.kind == NodeKind::operation && node.op == &op;
 }
 
 /// `i % k == c` on a loop counter holds in every k-th trip.
 std::optional<double> periodic_probability(const Graph& graph, ValueId predicate) {
   const Node& equal = graph.producer(predicate);
-  if (!is_op(equal, "equal")) return std::nullopt;
+  if (!is_op(equal, op::equal)) return std::nullopt;
   for (int side = 0; side < 2; ++side) {
     const Node& remainder = graph.producer(equal.inputs[side]);
     const std::optional<std::int64_t> c = integer_constant(graph, equal.inputs[1 - side]);
-    if (!c || !is_op(remainder, "remainder")) continue;
+    if (!c || !is_op(remainder, op::remainder)) continue;
     const std::optional<std::int64_t> k = integer_constant(graph, remainder.inputs[1]);
     if (!k || *k < 1 || graph.producer(remainder.inputs[0]).kind != NodeKind::counter) continue;
     return *c >= 0 && *c < *k ? 1.0 / static_cast<double>(*k) : 0.0;

@@ -7,6 +7,7 @@
 #include "graph/trace/endless.h"
 #include "graph/trace/known_value.h"
 #include "graph/trace/tracer_state.h"
+#include "graph/vocabulary.h"
 
 namespace cleave {
 namespace {
@@ -45,8 +46,8 @@ std::vector<Note> division_notes(const Graph& graph, ValueId value, DType meant)
     if (node.kind != NodeKind::operation) continue;
     for (ValueId input : node.inputs) {
       const Node& operand = graph.producer(input);
-      const bool promoted = operand.kind == NodeKind::operation && operand.op->name == "astype" && operand.location == node.location;
-      if (node.op->name == "divide" && promoted && graph.values[operand.inputs[0]].type.dtype == meant) {
+      const bool promoted = operand.kind == NodeKind::operation && operand.op == &op::astype && operand.location == node.location;
+      if (node.op == &op::divide && promoted && graph.values[operand.inputs[0]].type.dtype == meant) {
         return {{"`/` gives " + to_string(graph.values[node.results[0]].type) + " here; floor division, `//` or floor_divide(), keeps " +
                      std::string(to_string(meant)),
                  node.location}};

@@ -68,8 +68,6 @@ struct Tracer::State_ {
   std::vector<ValueId> asked;                                             ///< values whose types the program's author asked for
   std::unordered_map<std::uint32_t, std::vector<GivenName>> given_names;  ///< names of each user-named value, oldest first
   bool out_of_order = false;                                              ///< a constant was added to an arm that had ended
-  const OpDef* astype = nullptr;
-  std::string astype_attribute;
   TensorType literal_types[3] = {{DType::boolean, {}}, {DType::i32, {}}, {DType::f32, {}}};  ///< by Literal::Type
   std::string_view symbol;                                                                   ///< of the operator that is recorded, or empty
   std::vector<TensorType> types;                                                             ///< scratch of record()

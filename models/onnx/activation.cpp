@@ -14,19 +14,19 @@ Part times(Call& c, const Part& x, double factor) {
 
 Values relu(Call& c) {
   c.ignore({"consumed_inputs"});
-  return {c("relu", {c[0]})};
+  return {c(op::relu, {c[0]})};
 }
 
 Values elu(Call& c) {
   c.ignore({"consumed_inputs"});
   const Part& x = c[0];
-  return {c("where", {c("less", {x, 0}), times(c, c("expm1", {x}), c.number("alpha", 1)), x})};
+  return {c(op::where, {c(op::less, {x, 0}), times(c, c(op::expm1, {x}), c.number("alpha", 1)), x})};
 }
 
 Values celu(Call& c) {
   const double alpha = c.number("alpha", 1);
-  const Part below = times(c, c("expm1", {times(c, c[0], 1 / alpha)}), alpha);
-  return {c.add(c("relu", {c[0]}), c("minimum", {below, 0}))};
+  const Part below = times(c, c(op::expm1, {times(c, c[0], 1 / alpha)}), alpha);
+  return {c.add(c(op::relu, {c[0]}), c(op::minimum, {below, 0}))};
 }
 
 Values selu(Call& c) {
@@ -35,13 +35,13 @@ Values selu(Call& c) {
   const double alpha = c.number("alpha", old ? 1.6732F : 1.67326319217681884765625),
                gamma = c.number("gamma", old ? 1.0507F : 1.05070102214813232421875);
   const Part& x = c[0];
-  return {times(c, c("where", {c("greater", {x, 0}), x, times(c, c("expm1", {x}), alpha)}), gamma)};
+  return {times(c, c(op::where, {c(op::greater, {x, 0}), x, times(c, c(op::expm1, {x}), alpha)}), gamma)};
 }
 
 Values leaky_relu(Call& c) {
   c.ignore({"consumed_inputs"});
   const Part& x = c[0];
-  return {c("where", {c("less", {x, 0}), times(c, x, c.number("alpha", 0.01F)), x})};
+  return {c(op::where, {c(op::less, {x, 0}), times(c, x, c.number("alpha", 0.01F)), x})};
 }
 
 /// Before version 7, a slope of several elements is one for each channel.
@@ -53,32 +53,32 @@ Values prelu(Call& c) {
   if (broadcast(slope.shape(), x.shape()) != x.shape())
     return c.mistake(DiagnosticKind::shape,
                      "`PRelu`: the slope " + to_string(slope.type()) + " does not broadcast to " + to_string(x.type()));
-  return {c("where", {c("less", {x, 0}), c.multiply(x, slope), x})};
+  return {c(op::where, {c(op::less, {x, 0}), c.multiply(x, slope), x})};
 }
 
 Values hard_sigmoid(Call& c) {
   c.ignore({"consumed_inputs"});
   const Part line = c.add(times(c, c[0], c.number("alpha", 0.2F)), c.number("beta", 0.5));
-  return {c("clip", {line, 0, 1})};
+  return {c(op::clip, {line, 0, 1})};
 }
 
 Values hard_swish(Call& c) {
-  return {c.multiply(c[0], c("clip", {c.add(c.multiply(c[0], 1.0 / 6), 0.5), 0, 1}))};
+  return {c.multiply(c[0], c(op::clip, {c.add(c.multiply(c[0], 1.0 / 6), 0.5), 0, 1}))};
 }
 
 /// The approximation `x / 2 * (1 + tanh(u))` is `x * sigmoid(2 * u)`.
 Values gelu(Call& c) {
   const std::string approximate = c.text("approximate", "none");
-  if (approximate == "none") return {c("gelu", {c[0]})};
+  if (approximate == "none") return {c(op::gelu, {c[0]})};
   if (approximate != "tanh") return c.unsupported("with `approximate` = \"" + approximate + "\"");
   constexpr double kFactor = 1.5957691216057308;  // 2 * sqrt(2 / pi)
   const Part& x = c[0];
-  const Part inner = c.multiply(x, c.add(c.multiply(c("square", {x}), 0.044715 * kFactor), kFactor));
-  return {c.multiply(x, c("sigmoid", {inner}))};
+  const Part inner = c.multiply(x, c.add(c.multiply(c(op::square, {x}), 0.044715 * kFactor), kFactor));
+  return {c.multiply(x, c(op::sigmoid, {inner}))};
 }
 
 Part softplus_of(Call& c, const Part& x) {
-  return c("logaddexp", {x, 0});
+  return c(op::logaddexp, {x, 0});
 }
 
 Values softplus(Call& c) {
@@ -86,26 +86,26 @@ Values softplus(Call& c) {
 }
 
 Values mish(Call& c) {
-  return {c.multiply(c[0], c("tanh", {softplus_of(c, c[0])}))};
+  return {c.multiply(c[0], c(op::tanh, {softplus_of(c, c[0])}))};
 }
 
 Values softsign(Call& c) {
-  return {c.divide(c[0], c.add(c("abs", {c[0]}), 1))};
+  return {c.divide(c[0], c.add(c(op::abs, {c[0]}), 1))};
 }
 
 Values thresholded_relu(Call& c) {
-  return {c("where", {c("greater", {c[0], c.number("alpha", 1)}), c[0], 0})};
+  return {c(op::where, {c(op::greater, {c[0], c.number("alpha", 1)}), c[0], 0})};
 }
 
 Values shrink(Call& c) {
   const Part& x = c[0];
   const double limit = c.number("lambd", 0.5), bias = c.number("bias", 0);
   const Part up = bias == 0 ? x : c.add(x, bias), down = bias == 0 ? x : c.subtract(x, bias);
-  return {c.as(x.dtype(), c("where", {c("less", {x, -limit}), up, c("where", {c("greater", {x, limit}), down, 0})}))};
+  return {c.as(x.dtype(), c(op::where, {c(op::less, {x, -limit}), up, c(op::where, {c(op::greater, {x, limit}), down, 0})}))};
 }
 
 Part swish_of(Call& c, const Part& x) {
-  return c.multiply(x, c("sigmoid", {times(c, x, c.number("alpha", 1))}));
+  return c.multiply(x, c(op::sigmoid, {times(c, x, c.number("alpha", 1))}));
 }
 
 Values swish(Call& c) {
@@ -139,9 +139,9 @@ Values softmax(Call& c) {
 Values hardmax(Call& c) {
   return along_axes(c, [&](const Part& x, int axis) {
     const auto at = static_cast<std::int64_t>(axis);
-    const Part largest = c("argmax", {x}, {{"axis", Integers{at}}});
-    const Part hot = c("one_hot", {largest}, {{"depth", x.shape()[static_cast<std::size_t>(axis)]}, {"dtype", x.dtype()}});
-    return axis + 1 == x.rank() ? hot : c("moveaxis", {hot}, {{"source", Integers{-1}}, {"destination", Integers{at}}});
+    const Part largest = c(op::argmax, {x}, {{"axis", Integers{at}}});
+    const Part hot = c(op::one_hot, {largest}, {{"depth", x.shape()[static_cast<std::size_t>(axis)]}, {"dtype", x.dtype()}});
+    return axis + 1 == x.rank() ? hot : c(op::moveaxis, {hot}, {{"source", Integers{-1}}, {"destination", Integers{at}}});
   });
 }
 
@@ -156,13 +156,13 @@ std::span<const Lowering> activation_lowerings() {
       {"HardSwish", 14, hard_swish},
       {"Hardmax", 1, hardmax},
       {"LeakyRelu", 1, leaky_relu},
-      {"LogSoftmax", 1, softmax, "log_softmax"},
+      {"LogSoftmax", 1, softmax, &op::log_softmax},
       {"Mish", 18, mish},
       {"PRelu", 1, prelu},
       {"Relu", 1, relu},
       {"Selu", 1, selu},
       {"Shrink", 9, shrink},
-      {"Softmax", 1, softmax, "softmax"},
+      {"Softmax", 1, softmax, &op::softmax},
       {"Softplus", 1, softplus},
       {"Softsign", 1, softsign},
       {"SwiGLU", 28, swiglu},

@@ -34,11 +34,11 @@ Part scattered(Call& c, const Part& x, const Part& query) {
 }
 
 Part scores_of(Call& c, const Heads& of, double scale) {
-  const Part product = c("matmul", {gathered(c, of.query, of.key.shape()[1]), c("transpose", {of.key})});
+  const Part product = c(op::matmul, {gathered(c, of.query, of.key.shape()[1]), c(op::transpose, {of.key})});
   return c.multiply(scattered(c, product, of.query), scale);
 }
 Part weighted_values(Call& c, const Heads& of, const Part& weights) {
-  return scattered(c, c("matmul", {gathered(c, weights, of.value.shape()[1]), of.value}), of.query);
+  return scattered(c, c(op::matmul, {gathered(c, weights, of.value.shape()[1]), of.value}), of.query);
 }
 
 bool shapes_fit(Call& c, const Heads& of) {
@@ -81,22 +81,22 @@ Part given_mask(Call& c, const Heads& of) {
   if (missing <= 0 || shape.back() == 1) return mask;
   shape.back() = missing;
   const bool boolean = mask.dtype() == DType::boolean;
-  const Part rest = c("broadcast_to", {boolean ? c.scalar(false) : c.number_as(mask.dtype(), -kInfinity)}, {{"shape", shape}});
-  return c("concat", {mask, rest}, {{"axis", static_cast<std::int64_t>(shape.size()) - 1}});
+  const Part rest = c(op::broadcast_to, {boolean ? c.scalar(false) : c.number_as(mask.dtype(), -kInfinity)}, {{"shape", shape}});
+  return c(op::concat, {mask, rest}, {{"axis", static_cast<std::int64_t>(shape.size()) - 1}});
 }
 
 /// The mask by position: the position of a query is its index plus `offset`, the number of cached keys in front of it.
 Part visible(Call& c, const Heads& of, const Part& offset, std::optional<std::int64_t> left, std::optional<std::int64_t> right) {
   Part seen;
-  const auto also = [&](const Part& condition) { seen = seen.operand().poisoned() ? condition : c("logical_and", {seen, condition}); };
-  const auto numbers = [&](std::int64_t count) { return c("arange", {}, {{"start", std::int64_t{0}}, {"stop", count}}); };
+  const auto also = [&](const Part& condition) { seen = seen.operand().poisoned() ? condition : c(op::logical_and, {seen, condition}); };
+  const auto numbers = [&](std::int64_t count) { return c(op::arange, {}, {{"start", std::int64_t{0}}, {"stop", count}}); };
   const Part keys = numbers(of.keys());
   if (left || right) {
-    const Part places = c.add(c("expand_dims", {numbers(of.queries())}, {{"axis", std::int64_t{1}}}), offset);
-    if (right) also(c("less_equal", {keys, *right == 0 ? places : c.add(places, *right)}));
-    if (left) also(c("greater_equal", {keys, c.subtract(places, *left)}));
+    const Part places = c.add(c(op::expand_dims, {numbers(of.queries())}, {{"axis", std::int64_t{1}}}), offset);
+    if (right) also(c(op::less_equal, {keys, *right == 0 ? places : c.add(places, *right)}));
+    if (left) also(c(op::greater_equal, {keys, c.subtract(places, *left)}));
   }
-  if (c.has(6)) also(c("less", {keys, c.reshape(c.as(DType::i32, c[6]), {-1, 1, 1, 1})}));
+  if (c.has(6)) also(c(op::less, {keys, c.reshape(c.as(DType::i32, c[6]), {-1, 1, 1, 1})}));
   return seen;
 }
 
@@ -120,9 +120,9 @@ Sight sight(Call& c, const Heads& of, bool whole) {
   if (!sight.masked())
     sight.mask = seen;
   else if (sight.mask.dtype() == DType::boolean)
-    sight.mask = c("logical_and", {sight.mask, seen});
+    sight.mask = c(op::logical_and, {sight.mask, seen});
   else
-    sight.mask = c("where", {seen, sight.mask, c.number_as(sight.mask.dtype(), -kInfinity)});
+    sight.mask = c(op::where, {seen, sight.mask, c.number_as(sight.mask.dtype(), -kInfinity)});
   return sight;
 }
 
@@ -134,21 +134,21 @@ Part attend_in_parts(Call& c, const Heads& of, const Part& mask, double scale, P
   const DType dtype = of.query.dtype();
   Part scores = scores_of(c, of, scale);
   inner = scores;
-  if (cap > 0) scores = c.multiply(c("tanh", {c.multiply(scores, 1 / cap)}), cap);
+  if (cap > 0) scores = c.multiply(c(op::tanh, {c.multiply(scores, 1 / cap)}), cap);
   if (mode == 1) inner = scores;
   Part blind;
   const Attributes last{{"axis", Integers{-1}}, {"keepdims", true}};
   if (!mask.operand().poisoned() && mask.dtype() == DType::boolean) {
-    scores = c("where", {mask, scores, c.number_as(dtype, -kInfinity)});
-    blind = c("logical_not", {c("any", {mask}, last)});
+    scores = c(op::where, {mask, scores, c.number_as(dtype, -kInfinity)});
+    blind = c(op::logical_not, {c(op::any, {mask}, last)});
   } else if (!mask.operand().poisoned()) {
     scores = c.add(scores, mask);
-    blind = c("all", {c("equal", {mask, c.number_as(dtype, -kInfinity)})}, last);
+    blind = c(op::all, {c(op::equal, {mask, c.number_as(dtype, -kInfinity)})}, last);
   }
   if (mode == 2) inner = scores;
   const DType precise = promote(dtype, c.dtype("softmax_precision").value_or(dtype));
-  Part weights = c.as(dtype, c("softmax", {c.as(precise, scores)}));
-  if (!blind.operand().poisoned()) weights = c("where", {blind, c.number_as(dtype, 0), weights});
+  Part weights = c.as(dtype, c(op::softmax, {c.as(precise, scores)}));
+  if (!blind.operand().poisoned()) weights = c(op::where, {blind, c.number_as(dtype, 0), weights});
   if (mode == 3) inner = weights;
   return weighted_values(c, of, weights);
 }
@@ -162,8 +162,8 @@ Values attention(Call& c) {
   Value present_key = of.key, present_value = *value;
   if (c.has(4) != c.has(5)) return c.mistake(DiagnosticKind::type, "`Attention` takes past keys and past values together");
   if (c.has(4)) {
-    of.key = c("concat", {c[4], of.key}, {{"axis", std::int64_t{2}}});
-    of.value = c("concat", {c.as(of.value.dtype(), c[5]), of.value}, {{"axis", std::int64_t{2}}});
+    of.key = c(op::concat, {c[4], of.key}, {{"axis", std::int64_t{2}}});
+    of.value = c(op::concat, {c.as(of.value.dtype(), c[5]), of.value}, {{"axis", std::int64_t{2}}});
     present_key = of.key, present_value = c.as(c[2].dtype(), of.value);
   }
   if (!shapes_fit(c, of)) return c.poison();
@@ -174,7 +174,7 @@ Values attention(Call& c) {
   if (whole) {
     Parts operands{of.query, of.key, of.value};
     if (seen.masked()) operands.push_back(seen.mask);
-    result = c("attention", operands, {{"causal", seen.causal}, {"scale", scale}});
+    result = c(op::attention, operands, {{"causal", seen.causal}, {"scale", scale}});
   } else {
     result = attend_in_parts(c, of, seen.mask, scale, inner);
   }
@@ -203,10 +203,10 @@ Values flex_attention(Call& c) {
   const double scale = c.number("scale", of.usual_scale());
   const DType precise = promote(dtype, c.has_attribute("softmax_precision") ? c.dtype("softmax_precision").value_or(dtype) : DType::f32);
   const auto on_scores = c.graph("score_mod"), on_weights = c.graph("prob_mod");
-  if (!on_scores && !on_weights) return {c("attention", {of.query, of.key, of.value}, {{"scale", scale}})};
+  if (!on_scores && !on_weights) return {c(op::attention, {of.query, of.key, of.value}, {{"scale", scale}})};
   std::optional<Part> x = c.as(precise, scores_of(c, of, scale));
   if (on_scores) x = modified(c, *x, *on_scores);
-  if (x) x = c("softmax", {*x});
+  if (x) x = c(op::softmax, {*x});
   if (x && on_weights) x = modified(c, *x, *on_weights);
   if (!x) return c.poison();
   return {c.as(dtype, weighted_values(c, {of.query, of.key, c.as(precise, of.value)}, *x))};

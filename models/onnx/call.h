@@ -26,7 +26,7 @@ struct Environment;
 ///   Values gemm(Call& c) {
 ///     const double alpha = c.number("alpha", 1);
 ///     …
-///     return {c.add(c("matmul", {a, b}), c[2])};
+///     return {c.add(c(op::matmul, {a, b}), c[2])};
 ///   }
 ///
 /// A lowering must read every attribute that has a meaning to it, and name those that it may ignore: the reader rejects a node with an
@@ -39,7 +39,7 @@ class Call : public Composer {
 
   [[nodiscard]] std::string_view op() const { return node_.op_type; }
   /// The function of the vocabulary that its row of the table names.
-  [[nodiscard]] std::string_view function() const { return row_.function; }
+  [[nodiscard]] const OpDef& function() const { return *row_.function; }
   /// The operator set version of the node.
   [[nodiscard]] int version() const { return version_; }
   [[nodiscard]] const NodeProto& node() const { return node_; }

@@ -48,7 +48,7 @@ Values failing(Call& c, const ArmMistake& arm, const Values& whole) {
 Values with_one_arm(Call& c, std::string_view graph, bool then, const ArmMistake& broken) {
   const Part condition = scalar(c, c[0]);
   Tracer& tracer = c.tracer();
-  tracer.begin_branch((then ? condition : c("logical_not", {condition})).operand(), c.location(), 1.0);
+  tracer.begin_branch((then ? condition : c(op::logical_not, {condition})).operand(), c.location(), 1.0);
   const Values given = c.inline_graph(graph, {});
   tracer.begin_otherwise();
   const bool whole = plain(given) && std::none_of(given.begin(), given.end(), [](const Value& value) { return value.poisoned(); });
@@ -149,7 +149,7 @@ Values unrolled(Call& c, const LoopParts& loop) {
   }
   for (const Parts& parts : collected) {
     if (parts.empty()) return c.unsupported("without a trip, whose results are collected,");
-    carried.emplace_back(c("stack", parts, {{"axis", std::int64_t{0}}}));
+    carried.emplace_back(c(op::stack, parts, {{"axis", std::int64_t{0}}}));
   }
   return carried;
 }
@@ -157,9 +157,9 @@ Values unrolled(Call& c, const LoopParts& loop) {
 /// The number of iterations; `done` is the number executed. The run fails with an Error if the bound ended a loop that would have gone on.
 Part all_trips(Call& c, const LoopParts& loop, const Part& done, const Part& goes_on, const Part& wanted) {
   const std::int64_t most = *loop.bound;
-  if (!loop.counted) return within_bound(c, c("where", {goes_on, c.add(done, 1), done}), most, true);
-  const Part all = c.as(DType::i32, c("minimum", {wanted, c.scalar(kMostTrips)}));
-  return within_bound(c, c("where", {goes_on, c("maximum", {all, done}), done}), most);
+  if (!loop.counted) return within_bound(c, c(op::where, {goes_on, c.add(done, 1), done}), most, true);
+  const Part all = c.as(DType::i32, c(op::minimum, {wanted, c.scalar(kMostTrips)}));
+  return within_bound(c, c(op::where, {goes_on, c(op::maximum, {all, done}), done}), most);
 }
 
 /// A loop whose trip count is known or an operand: `for`, with `until` if the body computes a condition.
@@ -187,8 +187,8 @@ Values counted_loop(Call& c, const LoopParts& loop, std::optional<std::int64_t> 
   Tracer& tracer = c.tracer();
   Part count = loop.trips ? c.scalar(loop.goes ? *loop.trips : 0) : loop.counted ? scalar(c, c[0]) : c.scalar(*most);
   const Part wanted = count;
-  if (loop.bound) count = c("minimum", {count, c.scalar(*most)});
-  if (loop.conditional) count = c("where", {scalar(c, c[1]), count, c.scalar(std::int64_t{0})});
+  if (loop.bound) count = c(op::minimum, {count, c.scalar(*most)});
+  if (loop.conditional) count = c(op::where, {scalar(c, c[1]), count, c.scalar(std::int64_t{0})});
   const std::optional<Array> known_count = c.known(Value(count));
   const Operand trips =
       known_count ? Operand(Literal{Literal::Type::integer, static_cast<std::int64_t>(known_count->at(0))}) : count.operand();
@@ -203,13 +203,13 @@ Values counted_loop(Call& c, const LoopParts& loop, std::optional<std::int64_t> 
   if (scans > 0 && ends_early) yielded.emplace_back(c.add(counter, 1));
   const std::optional<Array> goes = c.known(results.front());
   std::optional<Operand> until;
-  if (!goes || goes->at(0) == 0) until = c("logical_not", {scalar(c, results.front().part)}).operand();
+  if (!goes || goes->at(0) == 0) until = c(op::logical_not, {scalar(c, results.front().part)}).operand();
   Values after = values_of(c, tracer.end_for(states(c, yielded), until));
   if (scans > 0 && ends_early) {
     Part done = after.back().part;
     after.pop_back();
     if (loop.bound) {
-      const Part goes_on = c("logical_and", {after.back().part, c("equal", {done, c.scalar(static_cast<std::int32_t>(*most))})});
+      const Part goes_on = c(op::logical_and, {after.back().part, c(op::equal, {done, c.scalar(static_cast<std::int32_t>(*most))})});
       after.pop_back();
       done = all_trips(c, loop, done, goes_on, wanted);
     }

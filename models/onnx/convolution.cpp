@@ -27,7 +27,7 @@ bool kernel_fits(Call& c) {
 Values conv(Call& c) {
   Attributes attributes = window_attributes(c);
   if (const std::int64_t groups = c.integer("group", 1); groups != 1) attributes.set("group", groups);
-  return kernel_fits(c) ? Values{c("conv", c.parts(), std::move(attributes))} : c.poison();
+  return kernel_fits(c) ? Values{c(op::conv, c.parts(), std::move(attributes))} : c.poison();
 }
 
 // --- transposed --------------------------------------------------------------------------------------------------------------------------
@@ -77,7 +77,7 @@ Values conv_transpose(Call& c) {
     pad_to(*wanted, x, weight, attributes);
   }
   attributes.erase("auto_pad");
-  return {c("conv_transpose", c.parts(), std::move(attributes))};
+  return {c(op::conv_transpose, c.parts(), std::move(attributes))};
 }
 
 // --- deformable --------------------------------------------------------------------------------------------------------------------------
@@ -114,14 +114,14 @@ Values deform_conv(Call& c) {
     return c.mistake(DiagnosticKind::shape, "`DeformConv`: " + to_string(c[0].type()) + ", a weight of " + to_string(c[1].type()) +
                                                 " and offsets of " + to_string(c[2].type()) + " do not fit each other");
   const Part rows_columns = c.reshape(c[2], {images, taps, 2, out[0], out[1]});
-  const Part moves = c("flip", {c("permute_dims", {rows_columns}, {{"axes", Integers{0, 1, 3, 4, 2}}})}, {{"axis", Integers{-1}}});
+  const Part moves = c(op::flip, {c(op::permute_dims, {rows_columns}, {{"axes", Integers{0, 1, 3, 4, 2}}})}, {{"axis", Integers{-1}}});
   const Part steps = c.numbers_constant({2.0 / static_cast<double>(x[3]), 2.0 / static_cast<double>(x[2])}, c[0].dtype(), {2});
   const Part places = c.add(c.multiply(moves, steps), undeformed_places(c, {x[2], x[3]}, kernel, out, window));
   Part samples =
-      c("grid_sample", {c.reshape(c[0], {images, x[1] / moved, x[2], x[3]}), c.reshape(places, {images, taps * out[0], out[1], 2})});
+      c(op::grid_sample, {c.reshape(c[0], {images, x[1] / moved, x[2], x[3]}), c.reshape(places, {images, taps * out[0], out[1], 2})});
   if (c.has(4)) samples = c.multiply(samples, c.reshape(c[4], {images, 1, taps * out[0], out[1]}));
   samples = c.reshape(samples, {x[0], groups, x[1] / groups * taps, out[0] * out[1]});
-  Part y = c("matmul", {c.reshape(c[1], {groups, weight[0] / groups, weight[1] * taps}), samples});
+  Part y = c(op::matmul, {c.reshape(c[1], {groups, weight[0] / groups, weight[1] * taps}), samples});
   y = c.reshape(y, {x[0], weight[0], out[0], out[1]});
   return {c.has(3) ? c.add(y, c.reshape(c[3], {weight[0], 1, 1})) : y};
 }
@@ -179,10 +179,10 @@ Values col2im(Call& c) {
   }
   if (x[2] != windows || x[1] % taps != 0) return wrong();
   Shape shape = {x[0], x[1] / taps};
-  const Part zeros = c("zeros", {}, {{"shape", Shape{x[0], x[1] / taps, elements + 1}}, {"dtype", c[0].dtype()}});
+  const Part zeros = c(op::zeros, {}, {{"shape", Shape{x[0], x[1] / taps, elements + 1}}, {"dtype", c[0].dtype()}});
   const Part columns = c.reshape(c[0], {x[0], x[1] / taps, taps * windows});
-  const Part summed = c("scatter_add", {zeros, c.integers_constant(places_of(all, elements)), columns}, {{"axis", std::int64_t{2}}});
-  const Part inside = c("slice", {summed}, {{"starts", Integers{0, 0, 0}}, {"stops", Integers{shape[0], shape[1], elements}}});
+  const Part summed = c(op::scatter_add, {zeros, c.integers_constant(places_of(all, elements)), columns}, {{"axis", std::int64_t{2}}});
+  const Part inside = c(op::slice, {summed}, {{"starts", Integers{0, 0, 0}}, {"stops", Integers{shape[0], shape[1], elements}}});
   shape.insert(shape.end(), image->begin(), image->end());
   return {c.reshape(inside, shape)};
 }

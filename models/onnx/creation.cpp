@@ -29,8 +29,8 @@ Values constant_of_shape(Call& c) {
   if (value.dtype() == DType::boolean) element = value.at(0) != 0;
   if (value.dtype() == DType::i64) element = *value.data<std::int64_t>();
   if (value.dtype() == DType::u64 && value.at(0) >= 0x1p53)
-    return {c("broadcast_to", {c.reshape(c.constant(value), {})}, {{"shape", *shape}})};
-  return {c("full", std::initializer_list<Part>{}, {{"shape", *shape}, {"value", element}, {"dtype", value.dtype()}})};
+    return {c(op::broadcast_to, {c.reshape(c.constant(value), {})}, {{"shape", *shape}})};
+  return {c(op::full, std::initializer_list<Part>{}, {{"shape", *shape}, {"value", element}, {"dtype", value.dtype()}})};
 }
 
 Values range(Call& c) {
@@ -48,7 +48,7 @@ Values range(Call& c) {
     else
       attributes.set(kNames[i], c.known_integers(i, kHowMany)->front());
   }
-  return {c("arange", std::initializer_list<Part>{}, std::move(attributes))};
+  return {c(op::arange, std::initializer_list<Part>{}, std::move(attributes))};
 }
 
 Values eye_like(Call& c) {
@@ -56,12 +56,12 @@ Values eye_like(Call& c) {
   const DType dtype = c.dtype("dtype").value_or(c[0].dtype());
   const std::int64_t k = c.integer("k", 0), rows = c[0].shape()[0], columns = c[0].shape()[1];
   if (k <= -rows || k >= columns)  // outside of the matrix
-    return {c("zeros", std::initializer_list<Part>{}, {{"shape", Shape{rows, columns}}, {"dtype", dtype}})};
-  if (k == 0) return {c("eye", std::initializer_list<Part>{}, {{"rows", rows}, {"columns", columns}, {"dtype", dtype}})};
+    return {c(op::zeros, std::initializer_list<Part>{}, {{"shape", Shape{rows, columns}}, {"dtype", dtype}})};
+  if (k == 0) return {c(op::eye, std::initializer_list<Part>{}, {{"rows", rows}, {"columns", columns}, {"dtype", dtype}})};
   const auto counted = [&](std::int64_t start, std::int64_t stop) {
-    return c("arange", std::initializer_list<Part>{}, {{"start", start}, {"stop", stop}, {"dtype", DType::i64}});
+    return c(op::arange, std::initializer_list<Part>{}, {{"start", start}, {"stop", stop}, {"dtype", DType::i64}});
   };
-  return {c.as(dtype, c("equal", {c.reshape(counted(k, rows + k), {rows, 1}), counted(0, columns)}))};
+  return {c.as(dtype, c(op::equal, {c.reshape(counted(k, rows + k), {rows, 1}), counted(0, columns)}))};
 }
 
 }  // namespace

@@ -38,11 +38,11 @@ Values mean(Call& c) {
 /// ONNX rounds the quotient of integers towards zero, whereas `floor_divide` rounds down.
 Part quotient(Call& c, const Part& a, const Part& b) {
   if (!is_integer(a.dtype())) return c.divide(a, b);
-  const Part down = c("floor_divide", {a, b});
+  const Part down = c(op::floor_divide, {a, b});
   if (!is_signed(a.dtype())) return down;
-  const Part inexact = c("not_equal", {c.multiply(down, b), a});
-  const Part negative = c("not_equal", {c("less", {a, 0}), c("less", {b, 0})});
-  return c.add(down, c.as(a.dtype(), c("logical_and", {inexact, negative})));
+  const Part inexact = c(op::not_equal, {c.multiply(down, b), a});
+  const Part negative = c(op::not_equal, {c(op::less, {a, 0}), c(op::less, {b, 0})});
+  return c.add(down, c.as(a.dtype(), c(op::logical_and, {inexact, negative})));
 }
 
 Values div(Call& c) {
@@ -52,16 +52,16 @@ Values div(Call& c) {
 }
 
 Values mod(Call& c) {
-  if (!c.flag("fmod")) return {c("remainder", {c[0], c[1]})};
-  const Part magnitude = c("remainder", {c("abs", {c[0]}), c("abs", {c[1]})});
-  if (is_floating(c[0].dtype())) return {c("copysign", {magnitude, c[0]})};
-  return {c("where", {c("less", {c[0], 0}), c("negative", {magnitude}), magnitude})};
+  if (!c.flag("fmod")) return {c(op::remainder, {c[0], c[1]})};
+  const Part magnitude = c(op::remainder, {c(op::abs, {c[0]}), c(op::abs, {c[1]})});
+  if (is_floating(c[0].dtype())) return {c(op::copysign, {magnitude, c[0]})};
+  return {c(op::where, {c(op::less, {c[0], 0}), c(op::negative, {magnitude}), magnitude})};
 }
 
 /// The result has the type of the base.
 Values pow(Call& c) {
   const auto operands = broadcast_operands(c);
-  return operands ? elements(c, c.as(c[0].dtype(), c("pow", {operands->first, operands->second}))) : c.poison();
+  return operands ? elements(c, c.as(c[0].dtype(), c(op::pow, {operands->first, operands->second}))) : c.poison();
 }
 
 Values clip(Call& c) {
@@ -74,8 +74,8 @@ Values clip(Call& c) {
   };
   const Part least = bound(1, "min");
   const Part most = bound(2, "max");
-  if (!least.operand().poisoned()) x = c("maximum", {x, least});
-  if (!most.operand().poisoned()) x = c("minimum", {x, most});
+  if (!least.operand().poisoned()) x = c(op::maximum, {x, least});
+  if (!most.operand().poisoned()) x = c(op::minimum, {x, most});
   return elements(c, x);
 }
 
@@ -91,22 +91,22 @@ Values cast_like(Call& c) {
 }
 
 Values where(Call& c) {
-  return elements(c, c("where", {c[0], c[1], c[2]}));
+  return elements(c, c(op::where, {c[0], c[1], c[2]}));
 }
 
 Values bit_shift(Call& c) {
   const std::string direction = c.text("direction", "");
   if (direction != "LEFT" && direction != "RIGHT") return c.mistake(DiagnosticKind::value, "`BitShift` needs `direction`, LEFT or RIGHT");
-  return {c(direction == "LEFT" ? "bitwise_left_shift" : "bitwise_right_shift", {c[0], c[1]})};
+  return {c(direction == "LEFT" ? op::bitwise_left_shift : op::bitwise_right_shift, {c[0], c[1]})};
 }
 
 Values is_inf(Call& c) {
   const bool negative = c.flag("detect_negative", true);
   const bool positive = c.flag("detect_positive", true);
-  const Part infinite = c("isinf", {c[0]});
+  const Part infinite = c(op::isinf, {c[0]});
   if (negative && positive) return {infinite};
-  if (!negative && !positive) return {c("logical_and", {infinite, c("logical_not", {infinite})})};
-  return {c("logical_and", {infinite, c(negative ? "less" : "greater", {c[0], 0})})};
+  if (!negative && !positive) return {c(op::logical_and, {infinite, c(op::logical_not, {infinite})})};
+  return {c(op::logical_and, {infinite, c(negative ? op::less : op::greater, {c[0], 0})})};
 }
 
 /// The operand itself: operators that have no effect on a plan leave no operation in the program.
@@ -118,61 +118,61 @@ Values identity(Call& c) {
 
 std::span<const Lowering> elementwise_lowerings() {
   static constexpr Lowering kRows[] = {
-      {"Abs", 1, unary, "abs", true},
-      {"Acos", 7, unary, "acos", true},
-      {"Acosh", 9, unary, "acosh", true},
-      {"Add", 1, binary, "add", true},
-      {"And", 1, binary, "logical_and", true},
-      {"Asin", 7, unary, "asin", true},
-      {"Asinh", 9, unary, "asinh", true},
-      {"Atan", 7, unary, "atan", true},
-      {"Atanh", 9, unary, "atanh", true},
+      {"Abs", 1, unary, &op::abs, true},
+      {"Acos", 7, unary, &op::acos, true},
+      {"Acosh", 9, unary, &op::acosh, true},
+      {"Add", 1, binary, &op::add, true},
+      {"And", 1, binary, &op::logical_and, true},
+      {"Asin", 7, unary, &op::asin, true},
+      {"Asinh", 9, unary, &op::asinh, true},
+      {"Atan", 7, unary, &op::atan, true},
+      {"Atanh", 9, unary, &op::atanh, true},
       {"BitShift", 11, bit_shift},
-      {"BitwiseAnd", 18, binary, "bitwise_and", true},
-      {"BitwiseNot", 18, unary, "bitwise_invert", true},
-      {"BitwiseOr", 18, binary, "bitwise_or", true},
-      {"BitwiseXor", 18, binary, "bitwise_xor", true},
+      {"BitwiseAnd", 18, binary, &op::bitwise_and, true},
+      {"BitwiseNot", 18, unary, &op::bitwise_invert, true},
+      {"BitwiseOr", 18, binary, &op::bitwise_or, true},
+      {"BitwiseXor", 18, binary, &op::bitwise_xor, true},
       {"Cast", 6, cast, {}, true},
       {"CastLike", 15, cast_like},
-      {"Ceil", 1, unary, "ceil", true},
+      {"Ceil", 1, unary, &op::ceil, true},
       {"Clip", 1, clip, {}, true},
-      {"Cos", 7, unary, "cos", true},
-      {"Cosh", 9, unary, "cosh", true},
+      {"Cos", 7, unary, &op::cos, true},
+      {"Cosh", 9, unary, &op::cosh, true},
       {"Div", 1, div, {}, true},
-      {"Equal", 1, binary, "equal", true},
-      {"Erf", 9, unary, "erf", true},
-      {"Exp", 1, unary, "exp", true},
-      {"Floor", 1, unary, "floor", true},
-      {"Greater", 1, binary, "greater", true},
-      {"GreaterOrEqual", 12, binary, "greater_equal", true},
+      {"Equal", 1, binary, &op::equal, true},
+      {"Erf", 9, unary, &op::erf, true},
+      {"Exp", 1, unary, &op::exp, true},
+      {"Floor", 1, unary, &op::floor, true},
+      {"Greater", 1, binary, &op::greater, true},
+      {"GreaterOrEqual", 12, binary, &op::greater_equal, true},
       {"Identity", 1, identity, {}, true, true},
       {"IsInf", 10, is_inf},
-      {"IsNaN", 9, unary, "isnan", true},
-      {"Less", 1, binary, "less", true},
-      {"LessOrEqual", 12, binary, "less_equal", true},
-      {"Log", 1, unary, "log", true},
-      {"Max", 1, variadic, "maximum", true},
-      {"Mean", 1, mean, "add", true},
-      {"Min", 1, variadic, "minimum", true},
+      {"IsNaN", 9, unary, &op::isnan, true},
+      {"Less", 1, binary, &op::less, true},
+      {"LessOrEqual", 12, binary, &op::less_equal, true},
+      {"Log", 1, unary, &op::log, true},
+      {"Max", 1, variadic, &op::maximum, true},
+      {"Mean", 1, mean, &op::add, true},
+      {"Min", 1, variadic, &op::minimum, true},
       {"Mod", 10, mod},
-      {"Mul", 1, binary, "multiply", true},
-      {"Neg", 1, unary, "negative", true},
-      {"Not", 1, unary, "logical_not", true},
-      {"Or", 1, binary, "logical_or", true},
+      {"Mul", 1, binary, &op::multiply, true},
+      {"Neg", 1, unary, &op::negative, true},
+      {"Not", 1, unary, &op::logical_not, true},
+      {"Or", 1, binary, &op::logical_or, true},
       {"Pow", 1, pow, {}, true},
-      {"Reciprocal", 1, unary, "reciprocal", true},
-      {"Round", 11, unary, "round", true},
-      {"Sigmoid", 1, unary, "sigmoid", true},
-      {"Sign", 9, unary, "sign", true},
-      {"Sin", 7, unary, "sin", true},
-      {"Sinh", 9, unary, "sinh", true},
-      {"Sqrt", 1, unary, "sqrt", true},
-      {"Sub", 1, binary, "subtract", true},
-      {"Sum", 1, variadic, "add", true},
-      {"Tan", 7, unary, "tan", true},
-      {"Tanh", 1, unary, "tanh", true},
+      {"Reciprocal", 1, unary, &op::reciprocal, true},
+      {"Round", 11, unary, &op::round, true},
+      {"Sigmoid", 1, unary, &op::sigmoid, true},
+      {"Sign", 9, unary, &op::sign, true},
+      {"Sin", 7, unary, &op::sin, true},
+      {"Sinh", 9, unary, &op::sinh, true},
+      {"Sqrt", 1, unary, &op::sqrt, true},
+      {"Sub", 1, binary, &op::subtract, true},
+      {"Sum", 1, variadic, &op::add, true},
+      {"Tan", 7, unary, &op::tan, true},
+      {"Tanh", 1, unary, &op::tanh, true},
       {"Where", 9, where, {}, true},
-      {"Xor", 1, binary, "logical_xor", true},
+      {"Xor", 1, binary, &op::logical_xor, true},
   };
   return kRows;
 }

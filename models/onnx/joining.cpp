@@ -22,7 +22,7 @@ Values concat(Call& c) {
     if (!alike || (each.count && each.axis == *axis && c.operands() > 1))
       return c.unsupported("of values whose sizes depend on data, along that axis,");
   }
-  if (c.operands() > 1) result.part = c("concat", c.parts(), {{"axis", std::int64_t{*axis}}});
+  if (c.operands() > 1) result.part = c(op::concat, c.parts(), {{"axis", std::int64_t{*axis}}});
   return {result};
 }
 
@@ -73,7 +73,7 @@ Values tile(Call& c) {
   if (static_cast<int>(repeats->size()) != c[0].rank())
     return c.mistake(DiagnosticKind::shape, "`Tile` needs one number of repetitions for each axis");
   if (std::all_of(repeats->begin(), repeats->end(), [](std::int64_t n) { return n == 1; })) return {c[0]};
-  return {c("tile", {c[0]}, {{"repetitions", *repeats}})};
+  return {c(op::tile, {c[0]}, {{"repetitions", *repeats}})};
 }
 
 /// Version 1: the number of repetitions along one axis.
@@ -86,7 +86,7 @@ Values tile_axis(Call& c) {
   if (!axis) return c.poison();
   Integers repeats(c[0].shape().size(), 1);
   repeats[static_cast<std::size_t>(*axis)] = times->front();
-  return {c("tile", {c[0]}, {{"repetitions", repeats}})};
+  return {c(op::tile, {c[0]}, {{"repetitions", repeats}})};
 }
 
 // --- Pad -----------------------------------------------------------------------------------------------------------------------------
@@ -135,7 +135,7 @@ Part cropped(Call& c, Part x, Integers& widths) {
 }
 
 Part with_zeros(Call& c, const Part& x, const Integers& widths, double value = 0) {
-  return c("pad", {x}, {{"widths", widths}, {"value", value}});
+  return c(op::pad, {x}, {{"widths", widths}, {"value", value}});
 }
 
 /// Pads with one value: by `pad` if the value is known and exact in a double.
@@ -145,8 +145,8 @@ Part with_constant(Call& c, const Part& x, const Integers& widths) {
   constexpr double kExact = 0x1p53;
   if (known && known->size() == 1 && (is_floating(x.dtype()) || std::abs(known->at(0)) <= kExact))
     return with_zeros(c, x, widths, known->at(0));
-  const Part ones = c("ones", std::initializer_list<Part>{}, {{"shape", x.shape()}, {"dtype", DType::boolean}});
-  return c("where", {with_zeros(c, ones, widths), with_zeros(c, x, widths), reshaped(c, c[2], {})});
+  const Part ones = c(op::ones, std::initializer_list<Part>{}, {{"shape", x.shape()}, {"dtype", DType::boolean}});
+  return c(op::where, {with_zeros(c, ones, widths), with_zeros(c, x, widths), reshaped(c, c[2], {})});
 }
 
 /// The index of the element of an axis of `extent` that padding puts at `place`, which may be outside.
@@ -168,7 +168,7 @@ Part with_own(Call& c, Part x, const Integers& widths, const std::string& mode) 
     if (before + extent + behind > kMostPlaces) return c.error(DiagnosticKind::shape, "`Pad`: the result would be too large");
     Integers places;
     for (std::int64_t i = -before; i < extent + behind; ++i) places.push_back(source(mode, i, extent));
-    x = c("take", {x, c.integers_constant(places)}, {{"axis", std::int64_t{axis}}});
+    x = c(op::take, {x, c.integers_constant(places)}, {{"axis", std::int64_t{axis}}});
   }
   return x;
 }

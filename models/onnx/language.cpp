@@ -17,7 +17,7 @@ Part every_second(Call& c, const Part& x, std::int64_t from) {
   Integers starts(shape.size(), 0), steps(shape.size(), 1);
   starts.back() = from;
   steps.back() = 2;
-  return c("slice", {x}, {{"starts", starts}, {"stops", shape}, {"steps", steps}});
+  return c(op::slice, {x}, {{"starts", starts}, {"stops", shape}, {"steps", steps}});
 }
 
 /// Rotates pairs of elements, taken as coordinates of points, each by its angle.
@@ -28,8 +28,8 @@ Part turned(Call& c, const Part& x, const Part& cosine, const Part& sine, bool i
   const Part second = interleaved ? every_second(c, x, 1) : piece(c, x, last, size / 2, size);
   const Part real = c.subtract(c.multiply(cosine, first), c.multiply(sine, second));
   const Part imaginary = c.add(c.multiply(sine, first), c.multiply(cosine, second));
-  if (!interleaved) return c("concat", {real, imaginary}, {{"axis", std::int64_t{last}}});
-  return c.reshape(c("stack", {real, imaginary}, {{"axis", std::int64_t{last} + 1}}), x.shape());
+  if (!interleaved) return c(op::concat, {real, imaginary}, {{"axis", std::int64_t{last}}});
+  return c.reshape(c(op::stack, {real, imaginary}, {{"axis", std::int64_t{last} + 1}}), x.shape());
 }
 
 Values rotary_embedding(Call& c) {
@@ -43,15 +43,15 @@ Values rotary_embedding(Call& c) {
   const Part x = packed ? c.reshape(c[0], {shape[0], shape[1], heads, shape[2] / heads}) : c[0];
   const std::int64_t size = x.shape()[3], turns = wanted == 0 ? size : wanted;
   const auto angles = [&](std::size_t i) {
-    const Part table = c.has(3) ? c("take", {c[i], c[3]}, {{"axis", std::int64_t{0}}}) : c[i];
-    return c("expand_dims", {table}, {{"axis", std::int64_t{packed ? 2 : 1}}});
+    const Part table = c.has(3) ? c(op::take, {c[i], c[3]}, {{"axis", std::int64_t{0}}}) : c[i];
+    return c(op::expand_dims, {table}, {{"axis", std::int64_t{packed ? 2 : 1}}});
   };
   const Part cosine = angles(1), sine = angles(2);
   if (turns > size || turns < 2 || turns % 2 != 0 || cosine.shape().back() != turns / 2 || sine.shape().back() != turns / 2)
     return c.mistake(DiagnosticKind::shape, "`RotaryEmbedding` turns " + std::to_string(turns) + " of " + std::to_string(size) +
                                                 " elements, by tables " + to_string(c[1].type()) + " and " + to_string(c[2].type()));
   Part result = turned(c, piece(c, x, 3, 0, turns), cosine, sine, interleaved);
-  if (turns < size) result = c("concat", {result, piece(c, x, 3, turns, size)}, {{"axis", std::int64_t{3}}});
+  if (turns < size) result = c(op::concat, {result, piece(c, x, 3, turns, size)}, {{"axis", std::int64_t{3}}});
   return {reshaped(c, result, shape)};
 }
 
@@ -71,7 +71,7 @@ Values tensor_scatter(Call& c) {
   const auto window = [&](const Part& into, const Part& what, std::int64_t sample, const Part& at) {
     Parts operands{into, what};
     for (int each = 0; each < cache.rank(); ++each) operands.push_back(each == 0 ? Part(sample) : each == *axis ? at : Part(0));
-    return c("dynamic_update_slice", operands);
+    return c(op::dynamic_update_slice, operands);
   };
   if (!c.has(2)) return {window(cache, update, 0, Part(0))};
   constexpr std::int64_t kFewSamples = 16;
@@ -85,10 +85,10 @@ Values tensor_scatter(Call& c) {
   samples[0] = batch;
   places[0] = update.shape()[at];
   samples.insert(samples.end(), places.begin() + 1, places.end());
-  const Part numbers = c("arange", {}, {{"start", std::int64_t{0}}, {"stop", places[0]}, {"dtype", c[2].dtype()}});
+  const Part numbers = c(op::arange, {}, {{"start", std::int64_t{0}}, {"stop", places[0]}, {"dtype", c[2].dtype()}});
   Part index = c.add(c.reshape(c[2], samples), c.reshape(numbers, places));
-  if (mode == "circular") index = c("remainder", {index, cache.shape()[at]});
-  return {c("scatter", {cache, c("broadcast_to", {index}, {{"shape", update.shape()}}), update}, {{"axis", std::int64_t{*axis}}})};
+  if (mode == "circular") index = c(op::remainder, {index, cache.shape()[at]});
+  return {c(op::scatter, {cache, c(op::broadcast_to, {index}, {{"shape", update.shape()}}), update}, {{"axis", std::int64_t{*axis}}})};
 }
 
 // --- CausalConvWithState -----------------------------------------------------------------------------------------------------------------
@@ -104,14 +104,14 @@ Values causal_conv(Call& c) {
                      "`CausalConvWithState` of " + to_string(c[0].type()) + " and " + to_string(c[1].type()) + ": both have 3 axes");
   const std::int64_t before = weight[2] - 1;
   const bool kept = c.has(3) && before > 0;
-  Part whole = kept ? c("concat", {c[3], c[0]}, {{"axis", std::int64_t{2}}}) : c[0];
+  Part whole = kept ? c(op::concat, {c[3], c[0]}, {{"axis", std::int64_t{2}}}) : c[0];
   Parts operands{whole, c[1]};
   if (c.has(2)) operands.push_back(c[2]);
   Attributes attributes{{"group", x[1]}};
   if (!kept && before > 0) attributes.set("pads", Integers{before, 0});
-  Part y = c("conv", operands, std::move(attributes));
-  if (activation != "none") y = c.multiply(y, c("sigmoid", {y}));
-  if (!kept && x[2] < before) whole = c("pad", {c[0]}, {{"widths", Integers{0, 0, 0, 0, before - x[2], 0}}});
+  Part y = c(op::conv, operands, std::move(attributes));
+  if (activation != "none") y = c.multiply(y, c(op::sigmoid, {y}));
+  if (!kept && x[2] < before) whole = c(op::pad, {c[0]}, {{"widths", Integers{0, 0, 0, 0, before - x[2], 0}}});
   const std::int64_t length = whole.shape()[2];
   return {y, piece(c, whole, 2, length - before, length)};
 }
@@ -135,13 +135,13 @@ Part steps_of(Call& c, const Part& x, std::int64_t heads, std::int64_t group, st
 Parts linear_step(Call& c, const Steps& at, Part state) {
   if (at.decays()) state = c.multiply(state, at.factors);
   Part value = at.values;
-  if (at.corrects()) value = c.multiply(at.rates, c.subtract(value, c("matmul", {at.keys, state})));
-  state = c.add(state, c.multiply(c("transpose", {at.keys}), value));
-  return {state, c("matmul", {at.queries, state})};
+  if (at.corrects()) value = c.multiply(at.rates, c.subtract(value, c(op::matmul, {at.keys, state})));
+  state = c.add(state, c.multiply(c(op::transpose, {at.keys}), value));
+  return {state, c(op::matmul, {at.queries, state})};
 }
 
 Steps at_step(Call& c, const Steps& all, const Part& number) {
-  const auto one = [&](const Part& x) { return x.operand().poisoned() ? x : c("take", {x, number}, {{"axis", std::int64_t{0}}}); };
+  const auto one = [&](const Part& x) { return x.operand().poisoned() ? x : c(op::take, {x, number}, {{"axis", std::int64_t{0}}}); };
   return {one(all.queries), one(all.keys), one(all.values), one(all.factors), one(all.rates)};
 }
 
@@ -162,7 +162,7 @@ std::optional<Steps> linear_steps(Call& c, std::int64_t heads, std::int64_t grou
     const Shape shape = x.shape();
     return permuted(c, c.reshape(c.as(DType::f32, x), {shape[0], shape[1], of, size, 1}), {1, 0, 2, 3, 4});
   };
-  if (gated) steps.factors = c("exp", {column(c[4], heads, c[4].shape().back() / heads)});
+  if (gated) steps.factors = c(op::exp, {column(c[4], heads, c[4].shape().back() / heads)});
   if (delta) steps.rates = column(c[5], c[5].shape().back(), 1);
   return steps;
 }
@@ -180,7 +180,7 @@ Values linear_attention(Call& c) {
   const std::optional<Steps> steps = linear_steps(c, heads, group, depth, width);
   if (!steps) return c.poison();
   const DType kept = c.has(3) ? c[3].dtype() : c[0].dtype();
-  const auto zeros = [&](Shape shape) { return c("zeros", {}, {{"shape", std::move(shape)}}); };
+  const auto zeros = [&](Shape shape) { return c(op::zeros, {}, {{"shape", std::move(shape)}}); };
   Part state = c.has(3) ? c.as(DType::f32, c[3]) : zeros({batch, heads, depth, width}), result;
   if (length == 1) {
     const Parts next = linear_step(c, at_step(c, *steps, Part(0)), state);
@@ -190,8 +190,8 @@ Values linear_attention(Call& c) {
     const Parts last =
         c.for_loop(Part(length), {state, zeros({length, batch, heads, group, width})}, [&](const Part& counter, const Parts& carried) {
           const Parts next = linear_step(c, at_step(c, *steps, counter), carried[0]);
-          const Part row = c("expand_dims", {next[1]}, {{"axis", std::int64_t{0}}});
-          return Parts{next[0], c("dynamic_update_slice", {carried[1], row, counter, Part(0), Part(0), Part(0), Part(0)})};
+          const Part row = c(op::expand_dims, {next[1]}, {{"axis", std::int64_t{0}}});
+          return Parts{next[0], c(op::dynamic_update_slice, {carried[1], row, counter, Part(0), Part(0), Part(0), Part(0)})};
         });
     state = last[0];
     result = permuted(c, last[1], {1, 0, 2, 3, 4});

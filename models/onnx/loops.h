@@ -26,7 +26,7 @@ class Collected {
     for (const Value& each : sample) {
       Shape shape = each.part.shape();
       shape.insert(shape.begin(), most);
-      initial_.emplace_back(c("zeros", std::initializer_list<Part>{}, {{"shape", shape}, {"dtype", each.part.dtype()}}));
+      initial_.emplace_back(c(op::zeros, std::initializer_list<Part>{}, {{"shape", shape}, {"dtype", each.part.dtype()}}));
     }
   }
   [[nodiscard]] const Values& initial() const { return initial_; }
@@ -35,7 +35,7 @@ class Collected {
   Value put(const Value& collection, const Value& value, const Part& trip) {
     std::vector<Part> operands{collection.part, value.part, trip};
     operands.insert(operands.end(), value.part.shape().size(), Part(0));
-    return c_("dynamic_update_slice", operands);
+    return c_(op::dynamic_update_slice, operands);
   }
 
  private:

@@ -14,21 +14,21 @@ Values likelihood_loss(Call& c, const Part& logarithms) {
   const DType dtype = logarithms.dtype();
   Part labels = c[1], ignored, weights;
   if (ignore) {
-    ignored = c("equal", {labels, c.number_as(labels.dtype(), static_cast<double>(*ignore))});
-    labels = c("where", {ignored, 0, labels});
+    ignored = c(op::equal, {labels, c.number_as(labels.dtype(), static_cast<double>(*ignore))});
+    labels = c(op::where, {ignored, 0, labels});
   }
   const Part picked =
-      c("take_along_axis", {logarithms, c("expand_dims", {labels}, {{"axis", std::int64_t{1}}})}, {{"axis", std::int64_t{1}}});
-  Part loss = c("negative", {c("squeeze", {picked}, {{"axis", Integers{1}}})});
-  if (c.has(2)) weights = c("take", {c[2], labels}, {{"axis", std::int64_t{0}}});
-  if (ignore) weights = c.has(2) ? c("where", {ignored, 0, weights}) : c.as(dtype, c("logical_not", {ignored}));
+      c(op::take_along_axis, {logarithms, c(op::expand_dims, {labels}, {{"axis", std::int64_t{1}}})}, {{"axis", std::int64_t{1}}});
+  Part loss = c(op::negative, {c(op::squeeze, {picked}, {{"axis", Integers{1}}})});
+  if (c.has(2)) weights = c(op::take, {c[2], labels}, {{"axis", std::int64_t{0}}});
+  if (ignore) weights = c.has(2) ? c(op::where, {ignored, 0, weights}) : c.as(dtype, c(op::logical_not, {ignored}));
   const bool weighted = c.has(2) || ignore;
   if (weighted) loss = c.multiply(loss, weights);
   if (reduction == "none") return {loss};
-  if (reduction == "sum") return {c("sum", {loss})};
+  if (reduction == "sum") return {c(op::sum, {loss})};
   if (reduction != "mean")
     return c.mistake(DiagnosticKind::value, "`" + std::string(c.op()) + "`: `reduction` is none, sum or mean, not " + reduction);
-  return {weighted ? c.divide(c("sum", {loss}), c("sum", {weights})) : c("mean", {loss})};
+  return {weighted ? c.divide(c(op::sum, {loss}), c(op::sum, {weights})) : c(op::mean, {loss})};
 }
 
 Values negative_log_likelihood_loss(Call& c) {
@@ -36,7 +36,7 @@ Values negative_log_likelihood_loss(Call& c) {
 }
 
 Values softmax_cross_entropy_loss(Call& c) {
-  const Part logarithms = c("log_softmax", {c[0]}, {{"axis", std::int64_t{1}}});
+  const Part logarithms = c(op::log_softmax, {c[0]}, {{"axis", std::int64_t{1}}});
   Values results = likelihood_loss(c, logarithms);
   results.resize(1);
   results.emplace_back(logarithms);

@@ -29,12 +29,12 @@ Values train(Call& c, Parts operands) {
   Integers axes;
   for (int axis = 0; axis < x.rank(); ++axis)
     if (axis != 1) axes.push_back(axis);
-  const Part mean = c("mean", {x}, {{"axis", axes}}), variance = c("var", {x}, {{"axis", axes}});
+  const Part mean = c(op::mean, {x}, {{"axis", axes}}), variance = c(op::var, {x}, {{"axis", axes}});
   const auto running = [&](const Part& before, const Part& now) {
     return c.as(before.dtype(), c.add(c.multiply(before, momentum), c.multiply(now, 1 - momentum)));
   };
   operands[3] = mean, operands[4] = variance;
-  Values results{c.as(c[0].dtype(), c("batch_norm", alike(c, operands), {{"epsilon", epsilon(c)}}))};
+  Values results{c.as(c[0].dtype(), c(op::batch_norm, alike(c, operands), {{"epsilon", epsilon(c)}}))};
   results.insert(results.end(), {running(c[3], mean), running(c[4], variance)});
   if (c.version() < 14) results.insert(results.end(), {c.as(c[3].dtype(), mean), c.as(c[4].dtype(), variance)});
   return results;
@@ -47,7 +47,7 @@ Values batch_normalization(Call& c) {
   const bool trains = c.version() >= 14 ? c.flag("training_mode") : c.results() > 1 && !(c.version() < 7 && c.flag("is_test"));
   if (c.version() < 7) c.ignore({"is_test"});
   if (trains) return train(c, c.parts());
-  return {c.as(c[0].dtype(), c("batch_norm", alike(c, c.parts()), {{"epsilon", epsilon(c)}}))};
+  return {c.as(c[0].dtype(), c(op::batch_norm, alike(c, c.parts()), {{"epsilon", epsilon(c)}}))};
 }
 
 // --- over the last axes ------------------------------------------------------------------------------------------------------------------
@@ -59,7 +59,7 @@ bool meets_rows(Call& c, std::size_t i, int axis) {
 }
 
 /// Applies `function` with scale and bias if their shapes allow it; else without, followed by a multiplication and an addition.
-Part over_rows(Call& c, std::string_view function, int axis) {
+Part over_rows(Call& c, const OpDef& function, int axis) {
   const Attributes attributes{{"axis", std::int64_t{axis}}, {"epsilon", epsilon(c)}};
   if (c.has(1) && meets_rows(c, 1, axis) && meets_rows(c, 2, axis)) return c(function, alike(c, c.parts()), attributes);
   Part y = c(function, {c[0]}, attributes);
@@ -73,8 +73,8 @@ Values layer_with_statistics(Call& c, int axis, DType statistics) {
   Integers axes;
   for (std::int64_t each = axis; each < x.rank(); ++each) axes.push_back(each);
   const Attributes over{{"axis", axes}, {"keepdims", true}};
-  const Part mean = c("mean", {x}, over), distance = c.subtract(x, mean);
-  const Part factor = c("rsqrt", {c.add(c("mean", {c("square", {distance})}, over), epsilon(c))});
+  const Part mean = c(op::mean, {x}, over), distance = c.subtract(x, mean);
+  const Part factor = c(op::rsqrt, {c.add(c(op::mean, {c(op::square, {distance})}, over), epsilon(c))});
   Part y = c.multiply(c.multiply(distance, factor), c[1]);
   if (c.has(2)) y = c.add(y, c[2]);
   return {c.as(c[0].dtype(), y), c.as(statistics, mean), c.as(statistics, factor)};
@@ -85,14 +85,14 @@ Values layer_normalization(Call& c) {
   const std::optional<int> axis = c.axis(c.integer("axis", -1), c[0].rank());
   if (!axis) return c.poison();
   if (c.wants(1) || c.wants(2)) return layer_with_statistics(c, *axis, statistics);
-  return {c.as(c[0].dtype(), over_rows(c, "layer_norm", *axis))};
+  return {c.as(c[0].dtype(), over_rows(c, op::layer_norm, *axis))};
 }
 
 /// The result has the type of the scale.
 Values rms_normalization(Call& c) {
   c.ignore({"stash_type"});  // f32, or the wider operand type
   const std::optional<int> axis = c.axis(c.integer("axis", -1), c[0].rank());
-  return axis ? Values{c.as(c[1].dtype(), over_rows(c, "rms_norm", *axis))} : c.poison();
+  return axis ? Values{c.as(c[1].dtype(), over_rows(c, op::rms_norm, *axis))} : c.poison();
 }
 
 // --- over groups and channels ------------------------------------------------------------------------------------------------------------
@@ -107,19 +107,19 @@ Values group_normalization(Call& c) {
                      "`GroupNormalization` needs `num_groups` that divide the channels of " + to_string(c[0].type()));
   Parts operands = alike(c, c.parts());
   if (c.version() < 21 && *groups != shape[1])
-    for (std::size_t i = 1; i < operands.size(); ++i) operands[i] = c("repeat", {operands[i]}, {{"repeats", shape[1] / *groups}});
-  return {c.as(c[0].dtype(), c("group_norm", operands, {{"num_groups", *groups}, {"epsilon", epsilon(c)}}))};
+    for (std::size_t i = 1; i < operands.size(); ++i) operands[i] = c(op::repeat, {operands[i]}, {{"repeats", shape[1] / *groups}});
+  return {c.as(c[0].dtype(), c(op::group_norm, operands, {{"num_groups", *groups}, {"epsilon", epsilon(c)}}))};
 }
 
 Values instance_normalization(Call& c) {
   c.ignore({"consumed_inputs"});
-  return {c("instance_norm", c.parts(), {{"epsilon", epsilon(c)}})};
+  return {c(op::instance_norm, c.parts(), {{"epsilon", epsilon(c)}})};
 }
 
 // --- others ------------------------------------------------------------------------------------------------------------------------------
 
 Values lp_normalization(Call& c) {
-  return {c("lp_norm", {c[0]}, {{"axis", c.integer("axis", -1)}, {"p", c.integer("p", 2)}})};
+  return {c(op::lp_norm, {c[0]}, {{"axis", c.integer("axis", -1)}, {"p", c.integer("p", 2)}})};
 }
 
 /// The sum over neighboring channels, divided by their number, is an average pool over the axis of channels.
@@ -129,20 +129,20 @@ Values lrn(Call& c) {
   if (!size || *size < 1 || shape.size() < 2) return c.mistake(DiagnosticKind::value, "`LRN` needs a `size` of 1 or more, and channels");
   std::int64_t rest = 1;
   for (std::size_t axis = 2; axis < shape.size(); ++axis) rest *= shape[axis];
-  const Part squares = c.reshape(c("square", {c[0]}), {shape[0], 1, shape[1], rest});
+  const Part squares = c.reshape(c(op::square, {c[0]}), {shape[0], 1, shape[1], rest});
   const std::int64_t before = (*size - 1) / 2;
   const Attributes window{
       {"kernel_shape", Integers{*size, 1}}, {"pads", Integers{before, 0, *size - 1 - before, 0}}, {"count_include_pad", true}};
-  const Part means = c.reshape(c("avg_pool", {squares}, window), shape);
+  const Part means = c.reshape(c(op::avg_pool, {squares}, window), shape);
   const double alpha = c.number("alpha", 1e-4F), beta = c.number("beta", 0.75), bias = c.number("bias", 1);
-  return {c.divide(c[0], c("pow", {c.add(c.multiply(means, alpha), bias), beta}))};
+  return {c.divide(c[0], c(op::pow, {c.add(c.multiply(means, alpha), bias), beta}))};
 }
 
 Values mean_variance_normalization(Call& c) {
   const Attributes over{{"axis", c.integers("axes").value_or(Integers{0, 2, 3})}, {"keepdims", true}};
   const Part x = c.as(promote(c[0].dtype(), DType::f32), c[0]);
-  const Part distance = c.subtract(x, c("mean", {x}, over));
-  const Part deviation = c("sqrt", {c("mean", {c("square", {distance})}, over)});
+  const Part distance = c.subtract(x, c(op::mean, {x}, over));
+  const Part deviation = c(op::sqrt, {c(op::mean, {c(op::square, {distance})}, over)});
   return {c.as(c[0].dtype(), c.divide(distance, c.add(deviation, 1e-9)))};
 }
 

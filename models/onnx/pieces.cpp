@@ -17,7 +17,7 @@ Part window(Call& c, const Part& x, int axis, std::int64_t from, std::int64_t to
   Integers starts(static_cast<std::size_t>(axis), 0), stops(shape.begin(), shape.begin() + axis);
   starts.push_back(from);
   stops.push_back(to);
-  return c("slice", {x}, {{"starts", std::move(starts)}, {"stops", std::move(stops)}, {"squeeze", std::move(dropped)}});
+  return c(op::slice, {x}, {{"starts", std::move(starts)}, {"stops", std::move(stops)}, {"squeeze", std::move(dropped)}});
 }
 
 }  // namespace
@@ -42,7 +42,7 @@ Part permuted(Call& c, const Part& x, const Integers& order) {
   if (order == swapped) return x;
   const std::size_t last = order.size() - 1;
   std::swap(swapped[last - 1], swapped[last]);
-  return order == swapped ? c("transpose", {x}) : c("permute_dims", {x}, {{"axes", order}});
+  return order == swapped ? c(op::transpose, {x}) : c(op::permute_dims, {x}, {{"axes", order}});
 }
 
 Part moved_axis(Call& c, const Part& x, int from, int to) {
@@ -124,9 +124,9 @@ Part valid_indices(Call& c, const Value& indices) {
   const auto axis = static_cast<std::size_t>(indices.axis);
   Shape along(part.shape().size(), 1);
   along[axis] = part.shape()[axis];
-  const Part places = c("arange", std::initializer_list<Part>{}, {{"start", along[axis]}});
-  const Part valid = c("less", {places, *indices.count});
-  return c("where", {reshaped(c, valid, along), part, 0});
+  const Part places = c(op::arange, std::initializer_list<Part>{}, {{"start", along[axis]}});
+  const Part valid = c(op::less, {places, *indices.count});
+  return c(op::where, {reshaped(c, valid, along), part, 0});
 }
 
 }  // namespace cleave::models::onnx

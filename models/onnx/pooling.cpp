@@ -39,7 +39,7 @@ Values average_pool(Call& c) {
   attributes->set("count_include_pad", c.flag("count_include_pad"));
   if (takes_all_as_it_is(*attributes) && c[0].rank() == 2 + static_cast<int>(attributes->get<Integers>("kernel_shape").size()))
     return {c[0]};
-  return {c("avg_pool", {c[0]}, *std::move(attributes))};
+  return {c(op::avg_pool, {c[0]}, *std::move(attributes))};
 }
 
 // --- max_pool with indices ---------------------------------------------------------------------------------------------------------------
@@ -84,15 +84,15 @@ std::optional<Part> indices_of_largest(Call& c, const Shape& result, const Attri
   const std::int64_t windows = window.outs(), taps = window.taps();
   const auto largest = [&] {
     const Part flat = c.reshape(c[0], {x[0], x[1], window.ins()});
-    const Part elements = c("take", {flat, c.integers_constant(*places)}, {{"axis", std::int64_t{2}}});
-    return c("argmax", {c.reshape(elements, {x[0], x[1], windows, taps})}, {{"axis", Integers{-1}}, {"keepdims", true}});
+    const Part elements = c(op::take, {flat, c.integers_constant(*places)}, {{"axis", std::int64_t{2}}});
+    return c(op::argmax, {c.reshape(elements, {x[0], x[1], windows, taps})}, {{"axis", Integers{-1}}, {"keepdims", true}});
   };
   Integers counted = *places, channels(static_cast<std::size_t>(x[0] * x[1]));
   if (columns)
     std::transform(counted.begin(), counted.end(), counted.begin(), [&](std::int64_t place) { return by_columns(window, place); });
   for (std::size_t i = 0; i < channels.size(); ++i) channels[i] = static_cast<std::int64_t>(i) * window.ins();
   const Part table = c.reshape(c.integers_constant(counted), {1, 1, windows, taps});
-  const Part in_channel = taps == 1 ? table : c("take_along_axis", {table, largest()});
+  const Part in_channel = taps == 1 ? table : c(op::take_along_axis, {table, largest()});
   return c.reshape(c.add(in_channel, c.reshape(c.integers_constant(channels), {x[0], x[1], 1, 1})), result);
 }
 
@@ -100,7 +100,7 @@ Values max_pool(Call& c) {
   const auto attributes = pool_attributes(c);
   const bool columns = c.flag("storage_order");
   if (!attributes) return c.poison();
-  const Part y = c.as(c[0].dtype(), c("max_pool", {c[0]}, *attributes));  // integers give f32
+  const Part y = c.as(c[0].dtype(), c(op::max_pool, {c[0]}, *attributes));  // integers give f32
   if (!c.wants(1) || y.operand().poisoned()) return {y, Value()};
   const auto indices = indices_of_largest(c, y.shape(), *attributes, columns);
   return indices ? Values{y, *indices} : c.unsupported("with indices of a window that lies in the padding");
@@ -134,15 +134,15 @@ Values lp_pool(Call& c) {
   const double p = exponent(c);
   if (!attributes) return c.poison();
   attributes->set("count_include_pad", true);
-  const Part x = c("abs", {c[0]});
-  const Part powers = p == 1 ? x : p == 2 ? c("square", {c[0]}) : c("pow", {x, c.number_as(x.dtype(), p)});
-  Part mean = c("avg_pool", {powers}, *attributes);
+  const Part x = c(op::abs, {c[0]});
+  const Part powers = p == 1 ? x : p == 2 ? c(op::square, {c[0]}) : c(op::pow, {x, c.number_as(x.dtype(), p)});
+  Part mean = c(op::avg_pool, {powers}, *attributes);
   if (mean.operand().poisoned()) return c.poison();
   const ops::Window window = ops::pool_window(c[0].type(), *attributes);
   if (attributes->get<bool>("ceil_mode"))
-    mean = c("avg_pool", {powers}, whole_windows(window, static_cast<std::size_t>(c[0].rank() - 2), *attributes));
+    mean = c(op::avg_pool, {powers}, whole_windows(window, static_cast<std::size_t>(c[0].rank() - 2), *attributes));
   const Part sum = c.multiply(mean, c.number_as(x.dtype(), static_cast<double>(window.taps())));
-  return {p == 1 ? sum : p == 2 ? c("sqrt", {sum}) : c("pow", {sum, c.number_as(x.dtype(), 1 / p)})};
+  return {p == 1 ? sum : p == 2 ? c(op::sqrt, {sum}) : c(op::pow, {sum, c.number_as(x.dtype(), 1 / p)})};
 }
 
 Attributes over_channels(const Part& x) {
@@ -154,7 +154,7 @@ Attributes over_channels(const Part& x) {
 Values global_lp_pool(Call& c) {
   Attributes attributes = over_channels(c[0]);
   attributes.set("ord", exponent(c));
-  return {c("vector_norm", {c[0]}, std::move(attributes))};
+  return {c(op::vector_norm, {c[0]}, std::move(attributes))};
 }
 
 /// The mean or maximum of each channel, for any number of spatial axes.
@@ -177,8 +177,8 @@ Values max_unpool(Call& c) {
   Shape shape = {x[0], x[1]};
   for (std::size_t i = 0; i < axes; ++i) shape.push_back((x[i + 2] - 1) * strides[i] - pads[i] - pads[axes + i] + (*kernel)[i]);
   const std::int64_t elements = std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies<>());
-  const Part zeros = c("zeros", {}, {{"shape", Shape{elements}}, {"dtype", c[0].dtype()}});
-  const Part flat = c("scatter", {zeros, c.reshape(c[1], {-1}), c.reshape(c[0], {-1})});
+  const Part zeros = c(op::zeros, {}, {{"shape", Shape{elements}}, {"dtype", c[0].dtype()}});
+  const Part flat = c(op::scatter, {zeros, c.reshape(c[1], {-1}), c.reshape(c[0], {-1})});
   const Part y = c.reshape(flat, shape);
   if (!c.has(2)) return {y};
   const auto wanted = c.known_integers(2, "the shape of its result");
@@ -189,7 +189,7 @@ Values max_unpool(Call& c) {
       return c.unsupported("to " + to_string(Shape(*wanted)) + ", where its windows give " + to_string(shape) + ",");
     widths.insert(widths.end(), {0, (*wanted)[i] - shape[i]});
   }
-  return {*wanted == shape ? y : c("pad", {y}, {{"widths", std::move(widths)}})};
+  return {*wanted == shape ? y : c(op::pad, {y}, {{"widths", std::move(widths)}})};
 }
 
 // --- regions -----------------------------------------------------------------------------------------------------------------------------
@@ -197,7 +197,7 @@ Values max_unpool(Call& c) {
 Values roi_align(Call& c) {
   const std::string mode = c.text("mode", "avg");
   const std::string coordinates = c.version() < 16 ? "output_half_pixel" : c.text("coordinate_transformation_mode", "half_pixel");
-  return {c("roi_align", {c[0], c[1], c[2]},
+  return {c(op::roi_align, {c[0], c[1], c[2]},
             {{"output_height", c.integer("output_height", 1)},
              {"output_width", c.integer("output_width", 1)},
              {"sampling_ratio", c.integer("sampling_ratio", 0)},
@@ -208,12 +208,13 @@ Values roi_align(Call& c) {
 
 /// A mask [regions, bins, extent]: the elements along an axis that are in each bin of each region.
 Part in_bins(Call& c, const Part& first, const Part& last, std::int64_t bins, std::int64_t extent) {
-  const Part size = c("maximum", {c.add(c.subtract(last, first), 1), 1});
+  const Part size = c(op::maximum, {c.add(c.subtract(last, first), 1), 1});
   const Part step = c.divide(size, static_cast<double>(bins));
-  const Part bin = c.reshape(c("arange", {}, {{"start", bins}, {"dtype", first.dtype()}}), {bins, 1});
-  const Part at = c("arange", {}, {{"start", extent}, {"dtype", first.dtype()}});
-  const Part begin = c.add(c("floor", {c.multiply(bin, step)}), first), end = c.add(c("ceil", {c.multiply(c.add(bin, 1), step)}), first);
-  return c("logical_and", {c("greater_equal", {at, begin}), c("less", {at, end})});
+  const Part bin = c.reshape(c(op::arange, {}, {{"start", bins}, {"dtype", first.dtype()}}), {bins, 1});
+  const Part at = c(op::arange, {}, {{"start", extent}, {"dtype", first.dtype()}});
+  const Part begin = c.add(c(op::floor, {c.multiply(bin, step)}), first),
+             end = c.add(c(op::ceil, {c.multiply(c.add(bin, 1), step)}), first);
+  return c(op::logical_and, {c(op::greater_equal, {at, begin}), c(op::less, {at, end})});
 }
 
 /// The largest element of each bin, 0 for an empty bin: first along the rows, then along the columns.
@@ -224,22 +225,22 @@ Values max_roi_pool(Call& c) {
   if (!pooled || pooled->size() != 2 || x.size() != 4 || regions.size() != 2 || regions[1] != 5)
     return c.mistake(DiagnosticKind::shape, "`MaxRoiPool` takes images, regions of 5 numbers, and a `pooled_shape` of 2");
   const auto column = [&](std::int64_t at) {
-    return c("slice", {c[1]}, {{"starts", Integers{0, at}}, {"stops", Integers{regions[0], at + 1}}});
+    return c(op::slice, {c[1]}, {{"starts", Integers{0, at}}, {"stops", Integers{regions[0], at + 1}}});
   };
   const auto corner = [&](std::int64_t at) {  // rounded, halves away from 0
     const Part place = c.multiply(column(at), scale);
-    return c.reshape(c("trunc", {c.add(place, c("copysign", {c.number_as(place.dtype(), 0.5), place}))}), {regions[0], 1, 1});
+    return c.reshape(c(op::trunc, {c.add(place, c(op::copysign, {c.number_as(place.dtype(), 0.5), place}))}), {regions[0], 1, 1});
   };
   const Part image = c.as(DType::i64, c.reshape(column(0), {regions[0]}));
-  const Part images = c("take", {c[0], image}, {{"axis", std::int64_t{0}}});
-  const Part low = c("full", {}, {{"shape", Shape{}}, {"value", -std::numeric_limits<double>::infinity()}, {"dtype", c[0].dtype()}});
+  const Part images = c(op::take, {c[0], image}, {{"axis", std::int64_t{0}}});
+  const Part low = c(op::full, {}, {{"shape", Shape{}}, {"value", -std::numeric_limits<double>::infinity()}, {"dtype", c[0].dtype()}});
   const Part in_rows = c.reshape(in_bins(c, corner(2), corner(4), (*pooled)[0], x[2]), {regions[0], 1, (*pooled)[0], x[2], 1});
   const Part in_columns = c.reshape(in_bins(c, corner(1), corner(3), (*pooled)[1], x[3]), {regions[0], 1, 1, (*pooled)[1], x[3]});
-  const Part by_rows = c("where", {in_rows, c.reshape(images, {regions[0], x[1], 1, x[2], x[3]}), low});
-  const Part rows = c("max", {by_rows}, {{"axis", Integers{3}}});
-  const Part by_columns_too = c("where", {in_columns, c.reshape(rows, {regions[0], x[1], (*pooled)[0], 1, x[3]}), low});
-  const Part most = c("max", {by_columns_too}, {{"axis", Integers{4}}});
-  return {c("where", {c("equal", {most, low}), c.number_as(c[0].dtype(), 0), most})};
+  const Part by_rows = c(op::where, {in_rows, c.reshape(images, {regions[0], x[1], 1, x[2], x[3]}), low});
+  const Part rows = c(op::max, {by_rows}, {{"axis", Integers{3}}});
+  const Part by_columns_too = c(op::where, {in_columns, c.reshape(rows, {regions[0], x[1], (*pooled)[0], 1, x[3]}), low});
+  const Part most = c(op::max, {by_columns_too}, {{"axis", Integers{4}}});
+  return {c(op::where, {c(op::equal, {most, low}), c.number_as(c[0].dtype(), 0), most})};
 }
 
 }  // namespace
@@ -247,9 +248,9 @@ Values max_roi_pool(Call& c) {
 std::span<const Lowering> pooling_lowerings() {
   static constexpr Lowering kRows[] = {
       {"AveragePool", 1, average_pool},
-      {"GlobalAveragePool", 1, global_pool, "mean"},
+      {"GlobalAveragePool", 1, global_pool, &op::mean},
       {"GlobalLpPool", 1, global_lp_pool},
-      {"GlobalMaxPool", 1, global_pool, "max"},
+      {"GlobalMaxPool", 1, global_pool, &op::max},
       {"LpPool", 1, lp_pool},
       {"MaxPool", 1, max_pool},
       {"MaxRoiPool", 1, max_roi_pool},

@@ -7,7 +7,7 @@ namespace {
 
 Values matmul(Call& c) {
   if (const std::optional<Part> attention = written_out_attention(c, c[0], c[1])) return {*attention};
-  return {c("matmul", {c[0], c[1]})};
+  return {c(op::matmul, {c[0], c[1]})};
 }
 
 /// Multiplies by an attribute; the element type stays the same.
@@ -19,9 +19,9 @@ Part scaled(Call& c, const Part& x, double factor) {
 Values gemm(Call& c) {
   c.ignore({"broadcast"});  // in versions below 7; C broadcasts in any case
   const double alpha = c.number("alpha", 1), beta = c.number("beta", 1);
-  const Part a = c.flag("transA") ? c("transpose", {c[0]}) : c[0];
-  const Part b = c.flag("transB") ? c("transpose", {c[1]}) : c[1];
-  const Part product = scaled(c, c("matmul", {a, b}), alpha);
+  const Part a = c.flag("transA") ? c(op::transpose, {c[0]}) : c[0];
+  const Part b = c.flag("transB") ? c(op::transpose, {c[1]}) : c[1];
+  const Part product = scaled(c, c(op::matmul, {a, b}), alpha);
   if (!c.has(2) || beta == 0) return {product};
   if (broadcast(c[2].shape(), product.shape()) != product.shape())
     return c.mistake(DiagnosticKind::shape,
@@ -32,7 +32,7 @@ Values gemm(Call& c) {
 Values einsum(Call& c) {
   const std::optional<std::string> equation = c.text("equation");
   if (!equation) return c.mistake(DiagnosticKind::value, "`Einsum` needs an `equation`");
-  return {c("einsum", c.parts(), {{"equation", *equation}})};
+  return {c(op::einsum, c.parts(), {{"equation", *equation}})};
 }
 
 }  // namespace

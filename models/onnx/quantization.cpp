@@ -36,10 +36,10 @@ std::optional<Granularity> granularity(Call& c) {
 
 /// Expands values given for each block to the blocks' elements.
 Part of_blocks(Call& c, const Part& blocks, const Granularity& by) {
-  const Part repeated = c("repeat", {blocks}, {{"repeats", by.block}, {"axis", by.axis}});
+  const Part repeated = c(op::repeat, {blocks}, {{"repeats", by.block}, {"axis", by.axis}});
   const Shape shape = c[0].shape();
   if (repeated.shape() == shape) return repeated;
-  return c("slice", {repeated}, {{"starts", Shape(shape.size(), 0)}, {"stops", shape}});
+  return c(op::slice, {repeated}, {{"starts", Shape(shape.size(), 0)}, {"stops", shape}});
 }
 
 /// The element type that an attribute names; nothing for 0.
@@ -62,10 +62,10 @@ Values quantize_linear(Call& c) {
   if (by->block == 0) {
     Parts operands{x, scale};
     if (c.has(2)) operands.push_back(whole_or_vector(c, c[2]));
-    return {c("quantize", operands, {{"axis", by->axis}, {"dtype", dtype}})};
+    return {c(op::quantize, operands, {{"axis", by->axis}, {"dtype", dtype}})};
   }
   const DType wide = promote(promote(x.dtype(), scale.dtype()), DType::f32);
-  Part steps = c("round", {c.divide(c.as(wide, x), of_blocks(c, c.as(wide, scale), *by))});
+  Part steps = c(op::round, {c.divide(c.as(wide, x), of_blocks(c, c.as(wide, scale), *by))});
   if (c.has(2)) steps = c.add(steps, of_blocks(c, c.as(wide, c[2]), *by));
   return {c.as(dtype, steps)};
 }
@@ -78,7 +78,7 @@ Values dequantize_linear(Call& c) {
   if (by->block == 0) {
     Parts operands{c[0], scale};
     if (c.has(2)) operands.push_back(whole_or_vector(c, c[2]));
-    return {c("dequantize", operands, {{"axis", by->axis}})};
+    return {c(op::dequantize, operands, {{"axis", by->axis}})};
   }
   const DType wide = promote(scale.dtype(), DType::f32);
   Part steps = c.as(wide, c[0]);
@@ -89,11 +89,11 @@ Values dequantize_linear(Call& c) {
 /// Quantizes to u8, with scale and zero point from the smallest and largest element. The range always includes 0.
 Values dynamic_quantize_linear(Call& c) {
   const Part& x = c[0];
-  const Part most = c("maximum", {c("max", {x}), 0}), least = c("minimum", {c("min", {x}), 0});
+  const Part most = c(op::maximum, {c(op::max, {x}), 0}), least = c(op::minimum, {c(op::min, {x}), 0});
   const Part range = c.subtract(most, least);
-  const Part scale = c.divide(c("where", {c("equal", {range, 0}), 1, range}), 255);
-  const Part zero_point = c.as(DType::u8, c("round", {c("clip", {c.divide(c("negative", {least}), scale), 0, 255})}));
-  return {c("quantize", {x, scale, zero_point}), scale, zero_point};
+  const Part scale = c.divide(c(op::where, {c(op::equal, {range, 0}), 1, range}), 255);
+  const Part zero_point = c.as(DType::u8, c(op::round, {c(op::clip, {c.divide(c(op::negative, {least}), scale), 0, 255})}));
+  return {c(op::quantize, {x, scale, zero_point}), scale, zero_point};
 }
 
 // --- products ----------------------------------------------------------------------------------------------------------------------------
@@ -115,20 +115,20 @@ Part centred(Call& c, std::size_t operand, std::size_t zero_point, DType wide, i
 }
 
 Values matmul_integer(Call& c) {
-  return {c.as(DType::i32, c("matmul", {centred(c, 0, 2, DType::i32, -2), centred(c, 1, 3, DType::i32, -1)}))};
+  return {c.as(DType::i32, c(op::matmul, {centred(c, 0, 2, DType::i32, -2), centred(c, 1, 3, DType::i32, -1)}))};
 }
 
 /// Rescales integer sums, of scale `scale`, to the scale and zero point of the result.
 Values requantized(Call& c, const Part& sums, const Part& scale, std::size_t of_result, DType otherwise) {
   const Part factor = c.as(DType::f32, c.divide(scale, whole_or_vector(c, c[of_result])));
-  Part steps = c("round", {c.multiply(c.as(DType::f32, sums), factor)});
+  Part steps = c(op::round, {c.multiply(c.as(DType::f32, sums), factor)});
   const std::size_t zero_point = of_result + 1;
   if (c.has(zero_point)) steps = c.add(steps, c.as(DType::f32, whole_or_vector(c, c[zero_point])));
   return {c.as(c.has(zero_point) ? c[zero_point].dtype() : otherwise, steps)};
 }
 
 Values qlinear_matmul(Call& c) {
-  const Part sums = c("matmul", {centred(c, 0, 2, DType::i32, -2), centred(c, 3, 5, DType::i32, -1)});
+  const Part sums = c(op::matmul, {centred(c, 0, 2, DType::i32, -2), centred(c, 3, 5, DType::i32, -1)});
   return requantized(c, sums, c.multiply(along(c, c[1], -2), along(c, c[4], -1)), 6, c[0].dtype());
 }
 
@@ -146,7 +146,7 @@ Part convolution(Call& c, Part x, Part weight, const std::optional<Part>& bias, 
   const DType wide = exact && terms * kMostStep * kMostStep > kExactInF32 ? DType::f64 : DType::f32;
   Parts operands{c.as(wide, x), c.as(wide, weight)};
   if (bias) operands.push_back(c.as(wide, *bias));
-  return c("conv", operands, std::move(attributes));
+  return c(op::conv, operands, std::move(attributes));
 }
 
 Values conv_integer(Call& c) {

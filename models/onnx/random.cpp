@@ -23,12 +23,13 @@ std::int64_t seed_of(Call& c) {
 
 /// Uniform random numbers on [0, 1).
 Part draws(Call& c, Shape shape, DType dtype) {
-  return c("random_uniform", {}, {{"shape", std::move(shape)}, {"seed", seed_of(c)}, {"dtype", dtype == DType::f64 ? dtype : DType::f32}});
+  return c(op::random_uniform, {},
+           {{"shape", std::move(shape)}, {"seed", seed_of(c)}, {"dtype", dtype == DType::f64 ? dtype : DType::f32}});
 }
 
 Values numbers(Call& c, Shape shape, DType dtype) {
   Attributes attributes{{"shape", std::move(shape)}, {"seed", seed_of(c)}, {"dtype", dtype == DType::f64 ? dtype : DType::f32}};
-  const bool normal = c.function() == "random_normal";
+  const bool normal = &c.function() == &op::random_normal;
   attributes.set(normal ? "mean" : "low", c.number(normal ? "mean" : "low", 0));
   attributes.set(normal ? "std" : "high", c.number(normal ? "scale" : "high", 1));
   return {c.as(dtype, c(c.function(), {}, std::move(attributes)))};
@@ -55,7 +56,7 @@ Values like(Call& c) {
 Values bernoulli(Call& c) {
   const std::optional<DType> dtype = dtype_or(c, c[0].dtype());
   if (!dtype) return c.poison();
-  return {c.as(*dtype, c("less", {draws(c, c[0].shape(), c[0].dtype()), c[0]}))};
+  return {c.as(*dtype, c(op::less, {draws(c, c[0].shape(), c[0].dtype()), c[0]}))};
 }
 
 /// Samples classes from the logarithms of their probabilities: the class is the number of cumulative sums that a uniform number exceeds.
@@ -66,11 +67,11 @@ Values multinomial(Call& c) {
   if (!dtype) return c.poison();
   if (shape.size() != 2 || samples < 0)
     return c.mistake(DiagnosticKind::shape, "`Multinomial` draws from [batch, classes], not " + to_string(c[0].type()));
-  const Part sums = c("cumulative_sum", {c("softmax", {c[0]})}, {{"axis", std::int64_t{1}}});
-  const Part drawn = c("expand_dims", {draws(c, {shape[0], samples}, c[0].dtype())}, {{"axis", std::int64_t{2}}});
-  const Part passed = c("greater_equal", {drawn, c("expand_dims", {sums}, {{"axis", std::int64_t{1}}})});
-  const Part index = c("sum", {passed}, {{"axis", Integers{2}}});
-  return {c.as(*dtype, c("minimum", {index, shape[1] - 1}))};
+  const Part sums = c(op::cumulative_sum, {c(op::softmax, {c[0]})}, {{"axis", std::int64_t{1}}});
+  const Part drawn = c(op::expand_dims, {draws(c, {shape[0], samples}, c[0].dtype())}, {{"axis", std::int64_t{2}}});
+  const Part passed = c(op::greater_equal, {drawn, c(op::expand_dims, {sums}, {{"axis", std::int64_t{1}}})});
+  const Part index = c(op::sum, {passed}, {{"axis", Integers{2}}});
+  return {c.as(*dtype, c(op::minimum, {index, shape[1] - 1}))};
 }
 
 /// The value itself, unless in training mode. Since version 12, ratio and mode are operands; before version 7, the mode is an attribute.
@@ -87,9 +88,9 @@ Values dropout(Call& c) {
     if (c.has(1)) ratio = c.as(x.dtype(), c[1]);
     if (const auto known = c.known(1); known && known->size() == 1 && known->at(0) == 0) trains = false;
   }
-  if (!trains) return {x, c("full", {}, {{"shape", x.shape()}, {"value", true}, {"dtype", mask_type}})};
-  const Part kept = c("greater_equal", {draws(c, x.shape(), x.dtype()), ratio});
-  return {c("where", {kept, c.divide(x, c.subtract(1, ratio)), c.number_as(x.dtype(), 0)}), c.as(mask_type, kept)};
+  if (!trains) return {x, c(op::full, {}, {{"shape", x.shape()}, {"value", true}, {"dtype", mask_type}})};
+  const Part kept = c(op::greater_equal, {draws(c, x.shape(), x.dtype()), ratio});
+  return {c(op::where, {kept, c.divide(x, c.subtract(1, ratio)), c.number_as(x.dtype(), 0)}), c.as(mask_type, kept)};
 }
 
 }  // namespace
@@ -99,10 +100,10 @@ std::span<const Lowering> random_lowerings() {
       {"Bernoulli", 15, bernoulli},
       {"Dropout", 1, dropout},
       {"Multinomial", 7, multinomial},
-      {"RandomNormal", 1, of_shape, "random_normal"},
-      {"RandomNormalLike", 1, like, "random_normal"},
-      {"RandomUniform", 1, of_shape, "random_uniform"},
-      {"RandomUniformLike", 1, like, "random_uniform"},
+      {"RandomNormal", 1, of_shape, &op::random_normal},
+      {"RandomNormalLike", 1, like, &op::random_normal},
+      {"RandomUniform", 1, of_shape, &op::random_uniform},
+      {"RandomUniformLike", 1, like, &op::random_uniform},
   };
   return kRows;
 }

@@ -81,7 +81,7 @@ Part turned(Call& c, const Part& x, bool batch_first) {
   if (!batch_first) return x;
   Integers axes{1, 0};
   for (std::int64_t axis = 2; axis < x.rank(); ++axis) axes.push_back(axis);
-  return c("permute_dims", {x}, {{"axes", std::move(axes)}});
+  return c(op::permute_dims, {x}, {{"axes", std::move(axes)}});
 }
 
 Parts by_vocabulary(Call& c, const Recurrent& network) {
@@ -90,7 +90,7 @@ Parts by_vocabulary(Call& c, const Recurrent& network) {
   const bool lstm = network.kind == RecurrentKind::lstm;
   const auto state = [&](const std::optional<Part>& given) {
     const Shape shape{network.directions(), network.x.shape()[1], network.r.shape()[2]};
-    return given ? *given : c("zeros", {}, {{"shape", shape}, {"dtype", network.x.dtype()}});
+    return given ? *given : c(op::zeros, {}, {{"shape", shape}, {"dtype", network.x.dtype()}});
   };
   if (network.hidden || (lstm && network.cell)) operands.push_back(state(network.hidden));
   if (lstm && (network.hidden || network.cell)) operands.push_back(state(network.cell));
@@ -113,14 +113,14 @@ bool fits(const Recurrent& of) {
 /// Converts [length, directions, batch, n] to [batch, length, directions, n], and states to batch first.
 Values results_of(Call& c, const Parts& results, bool batch_first) {
   if (!batch_first) return {results.begin(), results.end()};
-  Values turned_results{c("permute_dims", {results[0]}, {{"axes", Integers{2, 0, 1, 3}}})};
+  Values turned_results{c(op::permute_dims, {results[0]}, {{"axes", Integers{2, 0, 1, 3}}})};
   for (std::size_t i = 1; i < results.size(); ++i) turned_results.push_back(c.wants(i) ? Value(turned(c, results[i], true)) : Value());
   return turned_results;
 }
 
 Values recurrent(Call& c) {
   Recurrent network;
-  network.kind = c.function() == "lstm" ? RecurrentKind::lstm : c.function() == "gru" ? RecurrentKind::gru : RecurrentKind::rnn;
+  network.kind = &c.function() == &op::lstm ? RecurrentKind::lstm : &c.function() == &op::gru ? RecurrentKind::gru : RecurrentKind::rnn;
   network.direction = c.text("direction", "forward");
   if (network.direction == "foward") network.direction = "forward";  // version 1 of the operator has this misspelling
   c.ignore({"hidden_size", "output_sequence"});
@@ -154,9 +154,9 @@ Values recurrent(Call& c) {
 
 std::span<const Lowering> recurrent_lowerings() {
   static constexpr Lowering kRows[] = {
-      {"GRU", 1, recurrent, "gru"},
-      {"LSTM", 1, recurrent, "lstm"},
-      {"RNN", 1, recurrent, "rnn"},
+      {"GRU", 1, recurrent, &op::gru},
+      {"LSTM", 1, recurrent, &op::lstm},
+      {"RNN", 1, recurrent, &op::rnn},
   };
   return kRows;
 }

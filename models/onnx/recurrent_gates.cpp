@@ -11,14 +11,14 @@ Part activated(Call& c, const Activation& activation, const Part& x) {
   const auto scaled = [&](const Part& y) { return c.multiply(y, number(activation.alpha)); };
   const std::string& name = activation.name;
   if (name == "affine") return c.add(scaled(x), number(activation.beta));
-  if (name == "leakyrelu") return c("where", {c("less", {x, 0}), scaled(x), x});
-  if (name == "thresholdedrelu") return c("where", {c("greater", {x, number(activation.alpha)}), x, number(0)});
-  if (name == "scaledtanh") return scaled(c("tanh", {c.multiply(x, number(activation.beta))}));
-  if (name == "hardsigmoid") return c("clip", {c.add(scaled(x), number(activation.beta)), number(0), number(1)});
-  if (name == "elu") return c("where", {c("less", {x, 0}), scaled(c("expm1", {x})), x});
-  if (name == "softsign") return c.divide(x, c.add(c("abs", {x}), number(1)));
-  if (name == "softplus") return c("logaddexp", {x, number(0)});
-  return c(name, {x});
+  if (name == "leakyrelu") return c(op::where, {c(op::less, {x, 0}), scaled(x), x});
+  if (name == "thresholdedrelu") return c(op::where, {c(op::greater, {x, number(activation.alpha)}), x, number(0)});
+  if (name == "scaledtanh") return scaled(c(op::tanh, {c.multiply(x, number(activation.beta))}));
+  if (name == "hardsigmoid") return c(op::clip, {c.add(scaled(x), number(activation.beta)), number(0), number(1)});
+  if (name == "elu") return c(op::where, {c(op::less, {x, 0}), scaled(c(op::expm1, {x})), x});
+  if (name == "softsign") return c.divide(x, c.add(c(op::abs, {x}), number(1)));
+  if (name == "softplus") return c(op::logaddexp, {x, number(0)});
+  return c(*find_op(name), {x});
 }
 
 class OneDirection {
@@ -30,8 +30,8 @@ class OneDirection {
   Parts run() {
     const std::int64_t rows = of_.gates() * n_;
     const DType dtype = of_.x.dtype();
-    Part gates = c_("matmul", {of_.x, c_("transpose", {own(of_.w)})});
-    recurrent_ = c_("transpose", {own(of_.r)});
+    Part gates = c_(op::matmul, {of_.x, c_(op::transpose, {own(of_.w)})});
+    recurrent_ = c_(op::transpose, {own(of_.r)});
     if (of_.bias) {
       const Part bias = own(*of_.bias), of_recurrent = part(bias, rows, 2 * rows);
       gates = c_.add(gates, part(bias, 0, rows));
@@ -42,16 +42,16 @@ class OneDirection {
       }
     }
     const auto initial = [&](const std::optional<Part>& given) {
-      return given ? own(*given) : c_("zeros", {}, {{"shape", Shape{batch_, n_}}, {"dtype", dtype}});
+      return given ? own(*given) : c_(op::zeros, {}, {{"shape", Shape{batch_, n_}}, {"dtype", dtype}});
     };
-    Parts state{c_("zeros", {}, {{"shape", Shape{length_, batch_, n_}}, {"dtype", dtype}}), initial(of_.hidden)};
+    Parts state{c_(op::zeros, {}, {{"shape", Shape{length_, batch_, n_}}, {"dtype", dtype}}), initial(of_.hidden)};
     if (of_.kind == RecurrentKind::lstm) state.push_back(initial(of_.cell));
     if (length_ == 0) return state;
     if (of_.peepholes) peepholes_ = own(*of_.peepholes);
     const bool backwards = number_ == 1 || of_.direction == "reverse";
     return c_.for_loop(Part(length_), state, [&](const Part& counter, const Parts& carried) {
       const Part at = backwards ? c_.subtract(Part(length_ - 1), counter) : counter;
-      const Part here = c_("dynamic_slice", {gates, at, Part(0), Part(0)}, {{"sizes", Integers{1, batch_, rows}}});
+      const Part here = c_(op::dynamic_slice, {gates, at, Part(0), Part(0)}, {{"sizes", Integers{1, batch_, rows}}});
       return advanced(carried, at, step(c_.reshape(here, {batch_, rows}), carried));
     });
   }
@@ -61,18 +61,18 @@ class OneDirection {
   Parts advanced(const Parts& carried, const Part& at, Parts states) {
     Part result = states[0];
     if (of_.lengths) {
-      const Part goes_on = c_.reshape(c_("less", {c_.as(of_.lengths->dtype(), at), *of_.lengths}), {batch_, 1});
-      result = c_("where", {goes_on, states[0], c_.number_as(states[0].dtype(), 0)});
-      for (std::size_t i = 0; i < states.size(); ++i) states[i] = c_("where", {goes_on, states[i], carried[i + 1]});
+      const Part goes_on = c_.reshape(c_(op::less, {c_.as(of_.lengths->dtype(), at), *of_.lengths}), {batch_, 1});
+      result = c_(op::where, {goes_on, states[0], c_.number_as(states[0].dtype(), 0)});
+      for (std::size_t i = 0; i < states.size(); ++i) states[i] = c_(op::where, {goes_on, states[i], carried[i + 1]});
     }
-    states.insert(states.begin(), c_("dynamic_update_slice", {carried[0], result, at, Part(0), Part(0)}));
+    states.insert(states.begin(), c_(op::dynamic_update_slice, {carried[0], result, at, Part(0), Part(0)}));
     return states;
   }
 
   Parts step(const Part& gates, const Parts& carried) {
     const Part& hidden = carried[1];
     if (of_.kind == RecurrentKind::gru) return {gru_step(gates, hidden)};
-    const Part all = c_.add(gates, c_("matmul", {hidden, recurrent_}));
+    const Part all = c_.add(gates, c_(op::matmul, {hidden, recurrent_}));
     if (of_.kind == RecurrentKind::lstm) return lstm_step(all, carried[2]);
     return {apply(0, all)};
   }
@@ -94,17 +94,17 @@ class OneDirection {
     const auto biased = [&](const Part& product, std::int64_t from, std::int64_t to) {
       return of_.linear_before_reset && of_.bias ? c_.add(product, part(bias_, from, to)) : product;
     };
-    const Part both = apply(0, c_.add(part(gates, 0, 2 * n), biased(c_("matmul", {hidden, weights(0, 2 * n)}), 0, 2 * n)));
+    const Part both = apply(0, c_.add(part(gates, 0, 2 * n), biased(c_(op::matmul, {hidden, weights(0, 2 * n)}), 0, 2 * n)));
     const Part update = part(both, 0, n), reset = part(both, n, 2 * n), last = weights(2 * n, 3 * n);
-    const Part product = of_.linear_before_reset ? c_.multiply(reset, biased(c_("matmul", {hidden, last}), 2 * n, 3 * n))
-                                                 : c_("matmul", {c_.multiply(reset, hidden), last});
+    const Part product = of_.linear_before_reset ? c_.multiply(reset, biased(c_(op::matmul, {hidden, last}), 2 * n, 3 * n))
+                                                 : c_(op::matmul, {c_.multiply(reset, hidden), last});
     const Part fresh = apply(1, c_.add(part(gates, 2 * n, 3 * n), product));
     return c_.add(fresh, c_.multiply(update, c_.subtract(hidden, fresh)));
   }
 
   /// Applies activation `which` of this direction, clipping its argument first. The cell state is not clipped, as in ONNX Runtime.
   Part apply(std::size_t which, Part x) {
-    if (of_.clip) x = c_("clip", {x, c_.number_as(x.dtype(), -*of_.clip), c_.number_as(x.dtype(), *of_.clip)});
+    if (of_.clip) x = c_(op::clip, {x, c_.number_as(x.dtype(), -*of_.clip), c_.number_as(x.dtype(), *of_.clip)});
     return activated(c_, activation(which), x);
   }
   [[nodiscard]] const Activation& activation(std::size_t which) const {
@@ -115,7 +115,7 @@ class OneDirection {
   Part own(const Part& x) {
     Shape shape = x.shape();
     shape.erase(shape.begin());
-    return c_.reshape(of_.directions() == 1 ? x : c_("slice", {x}, {{"starts", Integers{number_}}, {"stops", Integers{number_ + 1}}}),
+    return c_.reshape(of_.directions() == 1 ? x : c_(op::slice, {x}, {{"starts", Integers{number_}}, {"stops", Integers{number_ + 1}}}),
                       shape);
   }
   /// The elements [from, to) of the last axis.
@@ -123,7 +123,7 @@ class OneDirection {
     Integers starts(static_cast<std::size_t>(x.rank()), 0), stops = x.shape();
     starts.back() = from;
     stops.back() = to;
-    return c_("slice", {x}, {{"starts", std::move(starts)}, {"stops", std::move(stops)}});
+    return c_(op::slice, {x}, {{"starts", std::move(starts)}, {"stops", std::move(stops)}});
   }
   Part nth(const Part& x, std::int64_t which) { return part(x, which * n_, (which + 1) * n_); }
 
@@ -142,7 +142,7 @@ Parts unrolled_by_gates(Call& c, const Recurrent& network) {
   for (std::size_t k = 0; k < directions[0].size(); ++k) {
     Parts all;
     for (const Parts& each : directions) all.push_back(each[k]);
-    results.push_back(c("stack", all, {{"axis", std::int64_t{k == 0 ? 1 : 0}}}));
+    results.push_back(c(op::stack, all, {{"axis", std::int64_t{k == 0 ? 1 : 0}}}));
   }
   return results;
 }

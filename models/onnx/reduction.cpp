@@ -33,7 +33,7 @@ std::optional<Over> over(Call& c) {
   return over;
 }
 
-Part reduced(Call& c, std::string_view function, const Part& x, const Over& over) {
+Part reduced(Call& c, const OpDef& function, const Part& x, const Over& over) {
   return over.axes.empty() ? x : c(function, {x}, over.attributes());
 }
 
@@ -54,16 +54,16 @@ Part extreme(Call& c, DType dtype, bool lowest, const Over& over) {
     else
       *array.mutable_data<T>() = lowest ? std::numeric_limits<T>::lowest() : std::numeric_limits<T>::max();
   });
-  return c("broadcast_to", {c.constant(std::move(array))}, {{"shape", result}});
+  return c(op::broadcast_to, {c.constant(std::move(array))}, {{"shape", result}});
 }
 
 /// ReduceMax, ReduceMin.
 Values reduce_extreme(Call& c) {
   const std::optional<Over> found = over(c);
   if (!found) return c.poison();
-  const bool largest = c.function() == "max";
+  const bool largest = &c.function() == &op::max;
   if (c[0].type().elements() == 0 && !found->axes.empty()) return {extreme(c, c[0].dtype(), largest, *found)};
-  if (c[0].dtype() == DType::boolean) return {reduced(c, largest ? "any" : "all", c[0], *found)};
+  if (c[0].dtype() == DType::boolean) return {reduced(c, largest ? op::any : op::all, c[0], *found)};
   return {reduced(c, c.function(), c[0], *found)};
 }
 
@@ -78,32 +78,32 @@ Values reduce_mean(Call& c) {
   const std::optional<Over> found = over(c);
   if (!found) return c.poison();
   const DType dtype = c[0].dtype();
-  return {c.as(dtype, reduced(c, "mean", is_floating(dtype) ? c[0] : c.as(DType::f64, c[0]), *found))};
+  return {c.as(dtype, reduced(c, op::mean, is_floating(dtype) ? c[0] : c.as(DType::f64, c[0]), *found))};
 }
 
 /// The sum of `function` over the elements, then `finish`.
 template <class Finish>
-Values sum_of(Call& c, std::string_view function, const Finish& finish) {
+Values sum_of(Call& c, const OpDef* function, const Finish& finish) {
   const std::optional<Over> found = over(c);
   if (!found) return c.poison();
-  const Part each = function.empty() ? c[0] : c(function, {c[0]});
-  return {c.as(c[0].dtype(), finish(reduced(c, "sum", each, *found)))};
+  const Part each = function ? c(*function, {c[0]}) : c[0];
+  return {c.as(c[0].dtype(), finish(reduced(c, op::sum, each, *found)))};
 }
 
 Values reduce_l1(Call& c) {
-  return sum_of(c, is_floating(c[0].dtype()) || is_signed(c[0].dtype()) ? "abs" : "", [](const Part& sum) { return sum; });
+  return sum_of(c, is_floating(c[0].dtype()) || is_signed(c[0].dtype()) ? &op::abs : nullptr, [](const Part& sum) { return sum; });
 }
 
 Values reduce_l2(Call& c) {
-  return sum_of(c, "square", [&](const Part& sum) { return c("sqrt", {is_floating(sum.dtype()) ? sum : c.as(DType::f64, sum)}); });
+  return sum_of(c, &op::square, [&](const Part& sum) { return c(op::sqrt, {is_floating(sum.dtype()) ? sum : c.as(DType::f64, sum)}); });
 }
 
 Values reduce_sum_square(Call& c) {
-  return sum_of(c, "square", [](const Part& sum) { return sum; });
+  return sum_of(c, &op::square, [](const Part& sum) { return sum; });
 }
 
 Values reduce_log_sum(Call& c) {
-  return sum_of(c, "", [&](const Part& sum) { return c("log", {is_floating(sum.dtype()) ? sum : c.as(DType::f64, sum)}); });
+  return sum_of(c, nullptr, [&](const Part& sum) { return c(op::log, {is_floating(sum.dtype()) ? sum : c.as(DType::f64, sum)}); });
 }
 
 Values reduce_log_sum_exp(Call& c) {
@@ -112,7 +112,7 @@ Values reduce_log_sum_exp(Call& c) {
   const DType dtype = c[0].dtype();
   if (found->axes.empty()) return {c[0]};
   if (c[0].type().elements() == 0) return {extreme(c, dtype, true, *found)};
-  return {c.as(dtype, c("logsumexp", {is_floating(dtype) ? c[0] : c.as(DType::f64, c[0])}, found->attributes()))};
+  return {c.as(dtype, c(op::logsumexp, {is_floating(dtype) ? c[0] : c.as(DType::f64, c[0])}, found->attributes()))};
 }
 
 /// The first index of the largest or smallest element, or with `select_last_index` the last one.
@@ -121,7 +121,7 @@ Values place(Call& c) {
   const bool keepdims = c.flag("keepdims", true), last = c.flag("select_last_index");
   if (!axis) return c.poison();
   const Integers axes{*axis};
-  const Part x = last ? c("flip", {c[0]}, {{"axis", axes}}) : c[0];
+  const Part x = last ? c(op::flip, {c[0]}, {{"axis", axes}}) : c[0];
   Part index = c(c.function(), {x}, {{"axis", axes}, {"keepdims", keepdims}});
   if (last) index = c.subtract(c[0].shape()[static_cast<std::size_t>(*axis)] - 1, index);
   return {c.as(DType::i64, index)};
@@ -143,19 +143,19 @@ Values running(Call& c) {
 
 std::span<const Lowering> reduction_lowerings() {
   static constexpr Lowering kRows[] = {
-      {"ArgMax", 1, place, "argmax"},
-      {"ArgMin", 1, place, "argmin"},
-      {"CumProd", 26, running, "cumulative_prod"},
-      {"CumSum", 11, running, "cumulative_sum"},
+      {"ArgMax", 1, place, &op::argmax},
+      {"ArgMin", 1, place, &op::argmin},
+      {"CumProd", 26, running, &op::cumulative_prod},
+      {"CumSum", 11, running, &op::cumulative_sum},
       {"ReduceL1", 1, reduce_l1},
       {"ReduceL2", 1, reduce_l2},
       {"ReduceLogSum", 1, reduce_log_sum},
       {"ReduceLogSumExp", 1, reduce_log_sum_exp},
-      {"ReduceMax", 1, reduce_extreme, "max"},
+      {"ReduceMax", 1, reduce_extreme, &op::max},
       {"ReduceMean", 1, reduce_mean},
-      {"ReduceMin", 1, reduce_extreme, "min"},
-      {"ReduceProd", 1, reduce, "prod"},
-      {"ReduceSum", 1, reduce, "sum"},
+      {"ReduceMin", 1, reduce_extreme, &op::min},
+      {"ReduceProd", 1, reduce, &op::prod},
+      {"ReduceSum", 1, reduce, &op::sum},
       {"ReduceSumSquare", 1, reduce_sum_square},
   };
   return kRows;

@@ -43,8 +43,8 @@ Part resized(Call& c, const Part& x, Resizing how, Attributes attributes) {
   if (how.scales) attributes.set("scales", *std::move(how.scales));
   if (how.region) attributes.set("roi", *std::move(how.region));
   const DType dtype = x.dtype();
-  if (is_floating(dtype) || attributes.get<std::string>("mode") == "nearest") return c("resize", {x}, std::move(attributes));
-  return c.as(dtype, c("round", {c("resize", {c.as(DType::f32, x)}, std::move(attributes))}));
+  if (is_floating(dtype) || attributes.get<std::string>("mode") == "nearest") return c(op::resize, {x}, std::move(attributes));
+  return c.as(dtype, c(op::round, {c(op::resize, {c.as(DType::f32, x)}, std::move(attributes))}));
 }
 
 /// `all` with the values of `axes` replaced by `given`.

@@ -23,7 +23,7 @@ class VolumeSampler {
 
   Part nearest() {
     Part index, inside;
-    for (std::size_t axis = 0; axis < 3; ++axis) add_axis(axis, moved(axis, c_("round", {place(axis)})), index, inside);
+    for (std::size_t axis = 0; axis < 3; ++axis) add_axis(axis, moved(axis, c_(op::round, {place(axis)})), index, inside);
     return shaped(taken(index, inside));
   }
 
@@ -31,7 +31,7 @@ class VolumeSampler {
     Part low[3], part[3];
     for (std::size_t axis = 0; axis < 3; ++axis) {
       const Part at = moved(axis, place(axis));
-      low[axis] = c_("floor", {at});
+      low[axis] = c_(op::floor, {at});
       part[axis] = c_.subtract(at, low[axis]);
     }
     Part sum;
@@ -56,7 +56,7 @@ class VolumeSampler {
   Part place(std::size_t axis) {
     const auto last = static_cast<std::int64_t>(2 - axis);
     const Part normal =
-        c_.reshape(c_("slice", {grid_flat_}, {{"starts", Integers{0, 0, last}}, {"stops", Integers{grid_[0], places_, last + 1}}}),
+        c_.reshape(c_(op::slice, {grid_flat_}, {{"starts", Integers{0, 0, last}}, {"stops", Integers{grid_[0], places_, last + 1}}}),
                    {grid_[0], 1, places_});
     const Part from_zero = c_.add(normal, 1);
     if (align_) return c_.multiply(from_zero, c_.number_as(dtype_, (extent(axis) - 1) / 2));
@@ -69,17 +69,17 @@ class VolumeSampler {
     return padding_ == "zeros" ? at : bounded(axis, at);
   }
   Part bounded(std::size_t axis, const Part& at) {
-    return c_("clip", {at, c_.number_as(dtype_, 0), c_.number_as(dtype_, extent(axis) - 1)});
+    return c_(op::clip, {at, c_.number_as(dtype_, 0), c_.number_as(dtype_, extent(axis) - 1)});
   }
 
   /// Reflects `at` at both ends until it is between them.
   Part reflected(const Part& at, double low, double high) {
     if (!(high > low)) return c_.multiply(at, 0);
     const Part span = c_.number_as(dtype_, high - low);
-    const Part distance = c_("abs", {c_.subtract(at, c_.number_as(dtype_, low))});
-    const Part turns = c_("floor", {c_.divide(distance, span)}), rest = c_.subtract(distance, c_.multiply(turns, span));
-    const Part even = c_("equal", {c_("remainder", {turns, c_.number_as(dtype_, 2)}), 0});
-    return c_("where", {even, c_.add(rest, c_.number_as(dtype_, low)), c_.subtract(c_.number_as(dtype_, high), rest)});
+    const Part distance = c_(op::abs, {c_.subtract(at, c_.number_as(dtype_, low))});
+    const Part turns = c_(op::floor, {c_.divide(distance, span)}), rest = c_.subtract(distance, c_.multiply(turns, span));
+    const Part even = c_(op::equal, {c_(op::remainder, {turns, c_.number_as(dtype_, 2)}), 0});
+    return c_(op::where, {even, c_.add(rest, c_.number_as(dtype_, low)), c_.subtract(c_.number_as(dtype_, high), rest)});
   }
 
   /// Adds an axis to the index into the flat volume, and for zero padding to the mask of positions inside.
@@ -87,12 +87,12 @@ class VolumeSampler {
     const Part own = c_.as(DType::i32, bounded(axis, at));
     index = axis == 0 ? own : c_.add(c_.multiply(index, shape_[axis + 2]), own);
     if (padding_ != "zeros") return;
-    const Part here = c_("equal", {at, bounded(axis, at)});
-    inside = axis == 0 ? here : c_("logical_and", {inside, here});
+    const Part here = c_(op::equal, {at, bounded(axis, at)});
+    inside = axis == 0 ? here : c_(op::logical_and, {inside, here});
   }
   Part taken(const Part& index, const Part& inside) {
-    const Part element = c_("take_along_axis", {flat_, index}, {{"axis", std::int64_t{2}}});
-    return padding_ == "zeros" ? c_("where", {inside, element, c_.number_as(dtype_, 0)}) : element;
+    const Part element = c_(op::take_along_axis, {flat_, index}, {{"axis", std::int64_t{2}}});
+    return padding_ == "zeros" ? c_(op::where, {inside, element, c_.number_as(dtype_, 0)}) : element;
   }
   Part shaped(const Part& y) { return c_.reshape(y, {shape_[0], shape_[1], grid_[1], grid_[2], grid_[3]}); }
 
@@ -111,7 +111,7 @@ Values grid_sample(Call& c) {
   const bool align = c.flag("align_corners");
   if (mode == "bilinear") mode = "linear";
   if (mode == "bicubic") mode = "cubic";
-  if (c[0].rank() != 5) return {c("grid_sample", {c[0], c[1]}, {{"mode", mode}, {"padding", padding}, {"align_corners", align}})};
+  if (c[0].rank() != 5) return {c(op::grid_sample, {c[0], c[1]}, {{"mode", mode}, {"padding", padding}, {"align_corners", align}})};
   const Shape x = c[0].shape(), grid = c[1].shape();
   if (grid.size() != 5 || grid[4] != 3 || grid[0] != x[0] || c[0].dtype() != c[1].dtype() || !is_floating(c[0].dtype()))
     return c.mistake(DiagnosticKind::shape,
@@ -156,7 +156,7 @@ Values affine_grid(Call& c) {
   Shape shape = {(*size)[0]};
   shape.insert(shape.end(), extents.begin(), extents.end());
   shape.push_back(count);
-  return {c.reshape(c("matmul", {points, c("transpose", {c[0]})}), shape)};
+  return {c.reshape(c(op::matmul, {points, c(op::transpose, {c[0]})}), shape)};
 }
 
 }  // namespace

@@ -63,11 +63,11 @@ Values scan_trip(Call& c, const ScanParts& scan, const Part& counter, const Valu
     if (scan.length == 0) {  // without an iteration, only the types of its results matter
       Shape shape = scan.inputs[i].shape();
       shape.erase(shape.begin() + static_cast<std::ptrdiff_t>(scan.axes[i]));
-      inputs.emplace_back(c("zeros", std::initializer_list<Part>{}, {{"shape", shape}, {"dtype", scan.inputs[i].dtype()}}));
+      inputs.emplace_back(c(op::zeros, std::initializer_list<Part>{}, {{"shape", shape}, {"dtype", scan.inputs[i].dtype()}}));
       continue;
     }
     const Part place = scan.backward[i] != 0 ? c.subtract(scan.length - 1, counter) : counter;
-    inputs.emplace_back(c("take", {scan.inputs[i], place}, {{"axis", scan.axes[i]}}));
+    inputs.emplace_back(c(op::take, {scan.inputs[i], place}, {{"axis", scan.axes[i]}}));
   }
   return c.inline_graph(scan.body, std::move(inputs));
 }
@@ -105,7 +105,7 @@ Values scan_over(Call& c, const Values& operands) {
     const std::optional<int> axis = c.axis(scan->result_axes[s], result.rank());
     if (!axis) return c.poison();
     const Attributes moved{{"source", std::vector<std::int64_t>{0}}, {"destination", std::vector<std::int64_t>{*axis}}};
-    if (*axis != 0) after[carries + s] = c("moveaxis", {result}, moved);
+    if (*axis != 0) after[carries + s] = c(op::moveaxis, {result}, moved);
   }
   return after;
 }
@@ -129,12 +129,12 @@ Values batched_scan(Call& c) {
   if (batches == 0 || batches > kMostUnrolled) return c.unsupported("of so many batches");
   for (std::int64_t i = 0; i < batches; ++i) {
     Values one;
-    for (const Value& operand : operands) one.emplace_back(c("take", {operand.part, i}, {{"axis", std::int64_t{0}}}));
+    for (const Value& operand : operands) one.emplace_back(c(op::take, {operand.part, i}, {{"axis", std::int64_t{0}}}));
     const Values given = scan_over(c, one);
     for (std::size_t r = 0; r < results.size() && r < given.size(); ++r) results[r].push_back(given[r].part);
   }
   Values stacked;
-  for (const Parts& parts : results) stacked.emplace_back(c("stack", parts, {{"axis", std::int64_t{0}}}));
+  for (const Parts& parts : results) stacked.emplace_back(c(op::stack, parts, {{"axis", std::int64_t{0}}}));
   return stacked;
 }
 

@@ -118,7 +118,7 @@ Values concat_from_sequence(Call& c) {
     parts.push_back(each.part);
   }
   const std::optional<int> axis = c.axis(c.integer("axis", 0), parts[0].rank() + (stacked ? 1 : 0));
-  return axis ? Values{c(stacked ? "stack" : "concat", parts, {{"axis", std::int64_t{*axis}}})} : c.poison();
+  return axis ? Values{c(stacked ? op::stack : op::concat, parts, {{"axis", std::int64_t{*axis}}})} : c.poison();
 }
 
 /// Applies the subgraph to each item; operands that are not sequences are passed to every application.

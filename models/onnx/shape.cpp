@@ -86,7 +86,7 @@ Values squeeze(Call& c) {
   if (x.count && std::find(axes->begin(), axes->end(), x.axis) != axes->end())
     return c.unsupported("of an axis whose size depends on data");
   const auto in_front = std::count_if(axes->begin(), axes->end(), [&](std::int64_t axis) { return axis < x.axis; });
-  return {as_long_as(x, axes->empty() ? x.part : c("squeeze", {x.part}, {{"axis", *axes}}), x.axis - static_cast<int>(in_front))};
+  return {as_long_as(x, axes->empty() ? x.part : c(op::squeeze, {x.part}, {{"axis", *axes}}), x.axis - static_cast<int>(in_front))};
 }
 
 Values unsqueeze(Call& c) {
@@ -127,7 +127,7 @@ Values expand(Call& c) {
   const std::optional<Shape> shape = broadcast(c[0].shape(), *wanted);
   if (!shape)
     return c.mistake(DiagnosticKind::shape, "`Expand`: " + to_string(c[0].type()) + " does not broadcast with " + to_string(*wanted));
-  return {*shape == c[0].shape() ? c[0] : c("broadcast_to", {c[0]}, {{"shape", *shape}})};
+  return {*shape == c[0].shape() ? c[0] : c(op::broadcast_to, {c[0]}, {{"shape", *shape}})};
 }
 
 // --- blocks of an image and its channels ---------------------------------------------------------------------------------------------
@@ -178,8 +178,8 @@ Values bit_cast(Call& c) {
                      "`BitCast` of " + std::string(to_string(from)) + " to " + std::string(to_string(*to)) + ", which is of another size");
   if (from == *to) return {c[0]};
   const Part bits = from == DType::boolean ? c.as(DType::u8, c[0]) : c[0];
-  if (*to == DType::boolean) return {c("not_equal", {bits, 0})};
-  return {bits.dtype() == *to ? bits : c("bitcast", {bits}, {{"dtype", *to}})};
+  if (*to == DType::boolean) return {c(op::not_equal, {bits, 0})};
+  return {bits.dtype() == *to ? bits : c(op::bitcast, {bits}, {{"dtype", *to}})};
 }
 
 }  // namespace

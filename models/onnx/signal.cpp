@@ -16,7 +16,7 @@ Part part_of(Call& c, const Part& x, int axis, std::int64_t first, std::int64_t 
   Integers starts(static_cast<std::size_t>(x.rank()), 0), stops = x.shape();
   starts[static_cast<std::size_t>(axis)] = first;
   stops[static_cast<std::size_t>(axis)] = first + count;
-  return c("slice", {x}, {{"starts", std::move(starts)}, {"stops", std::move(stops)}});
+  return c(op::slice, {x}, {{"starts", std::move(starts)}, {"stops", std::move(stops)}});
 }
 
 /// Crops an axis, or pads it with zeros, to `length`.
@@ -27,7 +27,7 @@ Part fitted(Call& c, const Part& x, int axis, std::int64_t length) {
   if (shape[at] > length) return part_of(c, x, axis, 0, length);
   Integers widths(2 * shape.size(), 0);
   widths[2 * at + 1] = length - shape[at];
-  return c("pad", {x}, {{"widths", std::move(widths)}});
+  return c(op::pad, {x}, {{"widths", std::move(widths)}});
 }
 
 /// The Fourier transform along `axis` of numbers whose last axis is 1 (real) or 2 (complex). For real numbers, the second half of the
@@ -35,12 +35,12 @@ Part fitted(Call& c, const Part& x, int axis, std::int64_t length) {
 Part transformed(Call& c, const Part& x, int axis, bool onesided) {
   const int last = x.rank() - 1;
   const Attributes along{{"axis", std::int64_t{axis}}};
-  if (x.shape().back() == 2) return c("fft", {x}, along);
-  const Part half = c("rfft", {c("squeeze", {x}, {{"axis", Integers{last}}})}, along);
+  if (x.shape().back() == 2) return c(op::fft, {x}, along);
+  const Part half = c(op::rfft, {c(op::squeeze, {x}, {{"axis", Integers{last}}})}, along);
   const std::int64_t rest = (x.shape()[static_cast<std::size_t>(axis)] - 1) / 2;
   if (onesided || rest == 0) return half;
-  const Part back = c("flip", {part_of(c, half, axis, 1, rest)}, {{"axis", Integers{axis}}});
-  return c("concat", {half, c.multiply(back, c.numbers_constant({1, -1}, x.dtype(), {2}))}, along);
+  const Part back = c(op::flip, {part_of(c, half, axis, 1, rest)}, {{"axis", Integers{axis}}});
+  return c(op::concat, {half, c.multiply(back, c.numbers_constant({1, -1}, x.dtype(), {2}))}, along);
 }
 
 /// The value of an operand that must be one known number; nothing after a mistake, or if it is left out.
@@ -70,11 +70,11 @@ Values dft(Call& c) {
   if (length < 1) return c.mistake(DiagnosticKind::value, "`DFT` of the length " + std::to_string(length));
   if (inverse && onesided) {
     const Part half = fitted(c, fitted(c, x, *axis, length / 2 + 1), x.rank() - 1, 2);
-    const Part real = c("irfft", {half}, {{"n", length}, {"axis", std::int64_t{*axis}}});
-    return {c("expand_dims", {real}, {{"axis", std::int64_t{-1}}})};
+    const Part real = c(op::irfft, {half}, {{"n", length}, {"axis", std::int64_t{*axis}}});
+    return {c(op::expand_dims, {real}, {{"axis", std::int64_t{-1}}})};
   }
   const Part whole = fitted(c, x, *axis, length);
-  if (inverse) return {c("ifft", {fitted(c, whole, x.rank() - 1, 2)}, {{"axis", std::int64_t{*axis}}})};
+  if (inverse) return {c(op::ifft, {fitted(c, whole, x.rank() - 1, 2)}, {{"axis", std::int64_t{*axis}}})};
   if (onesided && shape.back() == 2) return c.unsupported("of complex numbers with `onesided`");
   return {transformed(c, whole, *axis, onesided)};
 }
@@ -85,7 +85,7 @@ Values stft(Call& c) {
   const auto step = known_number(c, 1, "the shape of its result");
   const auto given = step && c.has(3) ? known_number(c, 3, "the shape of its result") : std::nullopt;
   if (!step || (c.has(3) && !given)) return c.poison();
-  const Part x = c[0].rank() == 2 ? c("expand_dims", {c[0]}, {{"axis", std::int64_t{2}}}) : c[0];
+  const Part x = c[0].rank() == 2 ? c(op::expand_dims, {c[0]}, {{"axis", std::int64_t{2}}}) : c[0];
   const Shape shape = x.shape();
   if (shape.size() != 3 || shape[2] < 1 || shape[2] > 2)
     return c.mistake(DiagnosticKind::shape, "`STFT` takes a signal [batch, length, 1 or 2], not " + to_string(c[0].type()));
@@ -99,7 +99,7 @@ Values stft(Call& c) {
   Integers places;
   for (std::int64_t i = 0; i < frames * length; ++i) places.push_back(i / length * *step + i % length);
   const Part at = c.reshape(c.integers_constant(places), {frames, length});
-  Part framed = c("take", {x, at}, {{"axis", std::int64_t{1}}});
+  Part framed = c(op::take, {x, at}, {{"axis", std::int64_t{1}}});
   if (c.has(2)) framed = c.multiply(framed, c.reshape(c[2], {length, 1}));
   return {transformed(c, framed, 2, onesided)};
 }
@@ -176,7 +176,7 @@ Values mel_weight_matrix(Call& c) {
 }
 
 Values det(Call& c) {
-  return {c("det", {c[0]})};
+  return {c(op::det, {c[0]})};
 }
 
 }  // namespace

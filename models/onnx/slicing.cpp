@@ -114,7 +114,7 @@ Values moving_window(Call& c, const Integers& sizes) {
     operands[1 + axis] = start;
     shape[axis] = sizes[i];
   }
-  return {c("dynamic_slice", operands, {{"sizes", shape}})};
+  return {c(op::dynamic_slice, operands, {{"sizes", shape}})};
 }
 
 struct Window {
@@ -160,11 +160,11 @@ Values slice(Call& c) {
   bool whole = true;
   for (std::size_t axis = 0; axis < shape.size(); ++axis)
     whole = whole && found->starts[axis] == 0 && found->stops[axis] >= shape[axis] && found->steps[axis] == 1;
-  if (!whole) result.part = c("slice", {c[0]}, {{"starts", found->starts}, {"stops", found->stops}, {"steps", found->steps}});
+  if (!whole) result.part = c(op::slice, {c[0]}, {{"starts", found->starts}, {"stops", found->stops}, {"steps", found->steps}});
   if (!result.count) return {result};
   const auto axis = static_cast<std::size_t>(result.axis);
   if (!from_the_front(*found, axis)) return c.unsupported("of an axis whose size depends on data, but for its first elements,");
-  if (found->stops[axis] < shape[axis]) result.count = c("minimum", {*result.count, found->stops[axis]});
+  if (found->stops[axis] < shape[axis]) result.count = c(op::minimum, {*result.count, found->stops[axis]});
   return {result};
 }
 

@@ -10,11 +10,11 @@ namespace {
 using Integers = std::vector<std::int64_t>;
 
 Part counted(Call& c, std::int64_t stop) {
-  return c("arange", std::initializer_list<Part>{}, {{"start", stop}});
+  return c(op::arange, std::initializer_list<Part>{}, {{"start", stop}});
 }
 
 Part take(Call& c, const Part& x, const Part& indices, int axis = 0) {
-  return c("take", {x, indices}, {{"axis", std::int64_t{axis}}});
+  return c(op::take, {x, indices}, {{"axis", std::int64_t{axis}}});
 }
 
 /// The largest possible size of a result, or the bound that the user gave, if smaller.
@@ -44,15 +44,15 @@ Values top_k(Call& c) {
   const Part x = moved_axis(c, c[0], *axis, last);
   Parts results;
   if (largest) {
-    results = c.all("top_k", Parts{x}, {{"k", given->front()}});
+    results = c.all(op::top_k, Parts{x}, {{"k", given->front()}});
     if (results.size() != 2) return c.poison();
   } else {  // by sorting all elements, since NaN is the largest here too
     const std::int64_t extent = x.shape().back();
     if (given->front() < 0 || given->front() > extent)
       return c.mistake(DiagnosticKind::value,
                        "`TopK`: there are no " + std::to_string(given->front()) + " elements along an axis of " + std::to_string(extent));
-    const Part places = piece(c, c("argsort", {x}), last, 0, given->front());
-    results = {c("take_along_axis", {x, places}), places};
+    const Part places = piece(c, c(op::argsort, {x}), last, 0, given->front());
+    results = {c(op::take_along_axis, {x, places}), places};
   }
   return {moved_axis(c, results[0], last, *axis), moved_axis(c, c.as(DType::i64, results[1]), last, *axis)};
 }
@@ -62,7 +62,7 @@ Values top_k(Call& c) {
 Values nonzero(Call& c) {
   const bool scalar = c[0].rank() == 0;
   const Part x = scalar ? c.reshape(c[0], {1}) : c[0];
-  const Parts results = c.all("nonzero", Parts{x}, {{"size", capacity(c, x.type().elements())}});
+  const Parts results = c.all(op::nonzero, Parts{x}, {{"size", capacity(c, x.type().elements())}});
   if (results.size() != 2) return c.poison();
   return {bounded(c, scalar ? piece(c, results[0], 0, 0, 0) : results[0], checked(c, results[1], x.type().elements()), 1)};
 }
@@ -75,7 +75,7 @@ Values compress(Call& c) {
   if (c[1].rank() != 1 || c[1].shape()[0] > x.shape()[static_cast<std::size_t>(*axis)])
     return c.mistake(DiagnosticKind::shape,
                      "`Compress` takes a vector of conditions that is no longer than the axis, not " + to_string(c[1].type()));
-  const Parts places = c.all("nonzero", Parts{c[1]}, {{"size", capacity(c, c[1].shape()[0])}});
+  const Parts places = c.all(op::nonzero, Parts{c[1]}, {{"size", capacity(c, c[1].shape()[0])}});
   if (places.size() != 2) return c.poison();
   const Value chosen = bounded(c, element(c, places[0], 0, 0), checked(c, places[1], c[1].shape()[0]), 0);
   Value result(take(c, x, chosen.part, *axis));
@@ -97,7 +97,7 @@ Values non_max_suppression(Call& c) {
                         {"iou_threshold", overlap->front()},
                         {"center_point_box", by_center}};
   if (!least->empty()) attributes.set("score_threshold", least->front());
-  const Parts results = c.all("non_max_suppression", Parts{c[0], c[1]}, std::move(attributes));
+  const Parts results = c.all(op::non_max_suppression, Parts{c[0], c[1]}, std::move(attributes));
   if (results.size() != 2) return c.poison();
   return {found(c, results[0], checked(c, results[1], results[0].shape()[0]), 0)};
 }
@@ -107,11 +107,11 @@ Values non_max_suppression(Call& c) {
 /// The lexicographic order of the rows of a matrix; a stable sort.
 Part row_order(Call& c, const Part& rows) {
   const std::int64_t count = rows.shape()[0], columns = rows.shape()[1];
-  if (columns == 1) return c("argsort", {c.reshape(rows, {count})});
-  const Part by_column = c("transpose", {rows});
+  if (columns == 1) return c(op::argsort, {c.reshape(rows, {count})});
+  const Part by_column = c(op::transpose, {rows});
   const auto by_one_more = [&](const Part& trip, const Parts& order) {
     const Part column = take(c, by_column, c.subtract(columns - 1, trip));
-    return Parts{take(c, order[0], c("argsort", {take(c, column, order[0])}))};
+    return Parts{take(c, order[0], c(op::argsort, {take(c, column, order[0])}))};
   };
   return c.for_loop(columns, {counted(c, count)}, by_one_more).front();
 }
@@ -128,24 +128,24 @@ struct Groups {
 Groups groups_of(Call& c, const Part& rows, bool sorted) {
   const std::int64_t count = rows.shape()[0];
   const auto filled = [&](std::int64_t value) {
-    return c("full", std::initializer_list<Part>{}, {{"shape", Shape{count}}, {"value", value}, {"dtype", DType::i32}});
+    return c(op::full, std::initializer_list<Part>{}, {{"shape", Shape{count}}, {"value", value}, {"dtype", DType::i32}});
   };
   const Part order = row_order(c, rows);
   const Part in_order = take(c, rows, order);
   const Part differs =
-      c("any", {c("not_equal", {piece(c, in_order, 0, 1, count), piece(c, in_order, 0, 0, count - 1)})}, {{"axis", Integers{1}}});
-  const Part begins = c("concat", {c.constant(Array::of<bool>({1}, {false})), differs});
-  const Part group = c("cumulative_sum", {begins});
+      c(op::any, {c(op::not_equal, {piece(c, in_order, 0, 1, count), piece(c, in_order, 0, 0, count - 1)})}, {{"axis", Integers{1}}});
+  const Part begins = c(op::concat, {c.constant(Array::of<bool>({1}, {false})), differs});
+  const Part group = c(op::cumulative_sum, {begins});
   Groups groups;
   groups.count = c.add(element(c, group, 0, count - 1), 1);
-  groups.first = c("scatter", {filled(count), group, order}, {{"reduction", std::string("min")}});
-  groups.sizes = c("scatter", {filled(0), group, filled(1)}, {{"reduction", std::string("add")}});
-  groups.inverse = c("scatter", {filled(0), order, group});
+  groups.first = c(op::scatter, {filled(count), group, order}, {{"reduction", std::string("min")}});
+  groups.sizes = c(op::scatter, {filled(0), group, filled(1)}, {{"reduction", std::string("add")}});
+  groups.inverse = c(op::scatter, {filled(0), order, group});
   if (sorted) return groups;
-  const Part appearance = c("argsort", {groups.first});
+  const Part appearance = c(op::argsort, {groups.first});
   groups.first = take(c, groups.first, appearance);
   groups.sizes = take(c, groups.sizes, appearance);
-  groups.inverse = take(c, c("argsort", {appearance}), groups.inverse);
+  groups.inverse = take(c, c(op::argsort, {appearance}), groups.inverse);
   return groups;
 }
 
@@ -158,13 +158,13 @@ Values unique(Call& c) {
   const std::int64_t count = x.shape()[static_cast<std::size_t>(*axis)];
   if (x.type().elements() == 0) return c.unsupported("of no elements");
   if (!given && sorted && !c.wants(1) && !c.wants(2) && !c.wants(3)) {
-    const Parts results = c.all("unique", Parts{x});
+    const Parts results = c.all(op::unique, Parts{x});
     if (results.size() != 2) return c.poison();
     return {found(c, results[0], checked(c, results[1], count), 0)};
   }
   const Groups groups = groups_of(c, c.reshape(moved_axis(c, x, *axis, 0), {count, x.type().elements() / count}), sorted);
   const Part distinct_count = checked(c, groups.count, count);
-  const Value first = found(c, c("where", {c("less", {groups.first, count}), groups.first, 0}), distinct_count, 0);
+  const Value first = found(c, c(op::where, {c(op::less, {groups.first, count}), groups.first, 0}), distinct_count, 0);
   const Value sizes = found(c, groups.sizes, distinct_count, 0);
   const auto wide = [&](const Value& value) {
     Value result = value;

@@ -5,6 +5,7 @@
 #include <span>
 #include <string_view>
 
+#include "graph/vocabulary.h"
 #include "models/onnx/value.h"
 
 namespace cleave::models::onnx {
@@ -18,7 +19,7 @@ struct Lowering {
   std::string_view op;  ///< prefixed with its domain if that is not ai.onnx: "ai.onnx.preview.training.Adam"
   int since;            ///< of several rows of an operator, the newest that is not newer than the node is valid
   Values (*lower)(Call& call);
-  std::string_view function = {};  ///< function of the vocabulary, for lowerings that serve several operators: Call::function()
+  const OpDef* function = nullptr;  ///< function of the vocabulary, for lowerings that serve several operators: Call::function()
   bool takes_bounded = false;      ///< accepts operands whose size depends on data
   bool takes_sequences = false;    ///< accepts sequences and optional values
 };

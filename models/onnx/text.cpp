@@ -42,14 +42,14 @@ Part occurrences(Call& c, const Part& x, const Pool& pool, std::int64_t most_ski
       for (std::int64_t g = 0; g < grams; ++g) words.push_back(pool.words[static_cast<std::size_t>(g * pool.length + k)]);
       const std::int64_t from = k * (skipped + 1);
       const Part here = c.reshape(piece(c, x, 1, from, from + places), {rows, 1, places});
-      const Part same = c("equal", {here, c.reshape(c.integers_constant(words), {grams, 1})});
-      all = k == 0 ? same : c("logical_and", {all, same});
+      const Part same = c(op::equal, {here, c.reshape(c.integers_constant(words), {grams, 1})});
+      all = k == 0 ? same : c(op::logical_and, {all, same});
     }
-    const Part found = c("sum", {all}, {{"axis", Integers{2}}});
+    const Part found = c(op::sum, {all}, {{"axis", Integers{2}}});
     counts = skipped == 0 ? found : c.add(counts, found);
   }
   if (!counts.operand().poisoned()) return c.as(DType::f32, counts);
-  return c("zeros", std::initializer_list<Part>{}, {{"shape", Shape{rows, grams}}});
+  return c(op::zeros, std::initializer_list<Part>{}, {{"shape", Shape{rows, grams}}});
 }
 
 Values tf_idf(Call& c) {
@@ -71,17 +71,17 @@ Values tf_idf(Call& c) {
   if (std::any_of(places.begin(), places.end(), [](std::int64_t place) { return place < 0 || place >= kMostColumns; }))
     return c.mistake(DiagnosticKind::value, "`TfIdfVectorizer`: an n-gram has no place in the result");
   const std::int64_t width = places.empty() ? 0 : *std::max_element(places.begin(), places.end()) + 1;
-  Part result = c("zeros", std::initializer_list<Part>{}, {{"shape", Shape{x.shape()[0], width}}});
+  Part result = c(op::zeros, std::initializer_list<Part>{}, {{"shape", Shape{x.shape()[0], width}}});
   for (const Pool& pool : all) {
     if (pool.length < shortest || pool.length > longest || pool.words.empty()) continue;
     const auto mine = [&](const auto& list) { return std::vector(list.begin() + pool.first, list.begin() + pool.first + pool.grams()); };
     Part counts = occurrences(c, x, pool, skipped);
     const std::vector<double> chosen = mine(weights);
     const std::vector<float> factors(chosen.begin(), chosen.end());
-    if (mode == "IDF") counts = c.as(DType::f32, c("greater", {counts, 0}));
+    if (mode == "IDF") counts = c.as(DType::f32, c(op::greater, {counts, 0}));
     if (mode != "TF") counts = c.multiply(counts, c.constant(Array::of<float>({pool.grams()}, std::span<const float>(factors))));
-    const Part columns = c("broadcast_to", {c.integers_constant(mine(places))}, {{"shape", counts.shape()}});
-    result = c("scatter", {result, columns, counts}, {{"axis", std::int64_t{1}}});
+    const Part columns = c(op::broadcast_to, {c.integers_constant(mine(places))}, {{"shape", counts.shape()}});
+    result = c(op::scatter, {result, columns, counts}, {{"axis", std::int64_t{1}}});
   }
   return {vector ? c.reshape(result, {width}) : result};
 }
@@ -90,11 +90,11 @@ Values array_feature_extractor(Call& c) {
   const int rank = c[0].rank();
   const Part x = rank == 1 ? c.reshape(c[0], {1, c[0].shape()[0]}) : c[0];
   const Part indices = reshaped(c, c[1], {c[1].type().elements()});
-  return {c("take", {x, indices}, {{"axis", std::int64_t{-1}}})};
+  return {c(op::take, {x, indices}, {{"axis", std::int64_t{-1}}})};
 }
 
 Values binarizer(Call& c) {
-  return {c.as(c[0].dtype(), c("greater", {c[0], c.number_as(c[0].dtype(), c.number("threshold", 0))}))};
+  return {c.as(c[0].dtype(), c(op::greater, {c[0], c.number_as(c[0].dtype(), c.number("threshold", 0))}))};
 }
 
 }  // namespace

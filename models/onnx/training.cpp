@@ -32,7 +32,7 @@ Part regularized(Call& c, const Part& parameter, const Part& gradient) {
 }
 
 Part started(Call& c) {
-  return c("greater", {c[1], 0});
+  return c(op::greater, {c[1], 0});
 }
 
 Values adagrad(Call& c) {
@@ -41,8 +41,8 @@ Values adagrad(Call& c) {
     const DType dtype = of[0].dtype();
     const Part rate = c.divide(c.as(dtype, c[0]), c.add(c.multiply(c.as(dtype, c[1]), decay), 1));
     const Part gradient = regularized(c, of[0], of[1]);
-    const Part squares = c.add(of[2], c("square", {gradient}));
-    return Parts{c.subtract(of[0], c.divide(c.multiply(rate, gradient), c.add(c("sqrt", {squares}), epsilon))), squares};
+    const Part squares = c.add(of[2], c(op::square, {gradient}));
+    return Parts{c.subtract(of[0], c.divide(c.multiply(rate, gradient), c.add(c(op::sqrt, {squares}), epsilon))), squares};
   });
 }
 
@@ -51,14 +51,14 @@ Values adam(Call& c) {
   const double behind = c.number("norm_coefficient_post", 0);
   return for_each_parameter(c, 4, [&](const Parts& of) {
     const DType dtype = of[0].dtype();
-    const Part rate = c.as(dtype, c[0]), count = c.as(dtype, c("maximum", {c[1], 1}));
-    const auto rest = [&](double base) { return c.subtract(1, c("pow", {base, count})); };
-    const Part corrected = c.divide(c.multiply(rate, c("sqrt", {rest(beta)})), rest(alpha));
+    const Part rate = c.as(dtype, c[0]), count = c.as(dtype, c(op::maximum, {c[1], 1}));
+    const auto rest = [&](double base) { return c.subtract(1, c(op::pow, {base, count})); };
+    const Part corrected = c.divide(c.multiply(rate, c(op::sqrt, {rest(beta)})), rest(alpha));
     const Part gradient = regularized(c, of[0], of[1]);
     const Part mean = c.add(c.multiply(of[2], alpha), c.multiply(gradient, 1 - alpha));
-    const Part squares = c.add(c.multiply(of[3], beta), c.multiply(c("square", {gradient}), 1 - beta));
-    const Part change = c.divide(mean, c.add(c("sqrt", {squares}), epsilon));
-    const Part next = c.subtract(of[0], c.multiply(c("where", {started(c), corrected, rate}), change));
+    const Part squares = c.add(c.multiply(of[3], beta), c.multiply(c(op::square, {gradient}), 1 - beta));
+    const Part change = c.divide(mean, c.add(c(op::sqrt, {squares}), epsilon));
+    const Part next = c.subtract(of[0], c.multiply(c(op::where, {started(c), corrected, rate}), change));
     return Parts{behind == 0 ? next : c.multiply(next, 1 - behind), mean, squares};
   });
 }
@@ -73,7 +73,7 @@ Values momentum(Call& c) {
   return for_each_parameter(c, 3, [&](const Parts& of) {
     const DType dtype = of[0].dtype();
     const Part gradient = regularized(c, of[0], of[1]);
-    const Part share = c("where", {started(c), c.number_as(dtype, beta), c.number_as(dtype, 1)});
+    const Part share = c(op::where, {started(c), c.number_as(dtype, beta), c.number_as(dtype, 1)});
     const Part kept = c.add(c.multiply(of[2], alpha), c.multiply(share, gradient));
     const Part change = mode == "standard" ? kept : c.add(gradient, c.multiply(kept, alpha));
     return Parts{c.subtract(of[0], c.multiply(c.as(dtype, c[0]), change)), kept};

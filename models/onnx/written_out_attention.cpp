@@ -75,7 +75,7 @@ class Walk {
       auto axes = permuted->attributes.get<std::vector<std::int64_t>>("axes");
       if (axes != swapped) {  // heads and matrices were permuted in one step: the permutation of the heads remains
         std::swap(axes[rank - 1], axes[rank - 2]);
-        return c_("permute_dims", {part(permuted->inputs[0])}, {{"axes", std::move(axes)}}).operand().value;
+        return c_(op::permute_dims, {part(permuted->inputs[0])}, {{"axes", std::move(axes)}}).operand().value;
       }
       turned = permuted;
     }
@@ -150,7 +150,7 @@ std::optional<Part> written_out_attention(Call& c, const Part& weights, const Pa
     operands.push_back(mask);
   }
   if (key.dtype() != query.dtype() || values.dtype() != query.dtype()) return std::nullopt;
-  return c("attention", operands, {{"scale", found->scale}});
+  return c(op::attention, operands, {{"scale", found->scale}});
 }
 
 }  // namespace cleave::models::onnx

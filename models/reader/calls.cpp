@@ -95,7 +95,7 @@ bool Evaluator::check_callee(const std::string& name, Span span) {
     std::vector<std::string> names;
     if (inliner) names = inliner->function_names();
     for (const auto& [declared, function] : host_functions) names.push_back(declared);
-    for (const OpDef* op : all_functions()) names.push_back(op->name);
+    for (const OpDef* op : all_functions()) names.emplace_back(op->name);
     suggestion = instead_of_operation(name);
     if (suggestion.empty()) suggestion = errors.suggest(name, names);
     const std::string last = name.substr(name.rfind('_') + 1);  // "relu" of `torch_relu`
@@ -105,7 +105,7 @@ bool Evaluator::check_callee(const std::string& name, Span span) {
   return false;
 }
 
-std::optional<std::vector<Evaluation::Index>> Evaluation::place_arguments(const ExpressionNode& node, const std::string& signature,
+std::optional<std::vector<Evaluation::Index>> Evaluation::place_arguments(const ExpressionNode& node, std::string_view signature,
                                                                           const std::vector<std::string>& names,
                                                                           const TakeKeyword& elsewhere) {
   std::vector<Index> slots(names.size(), kNone);
@@ -124,12 +124,12 @@ std::optional<std::vector<Evaluation::Index>> Evaluation::place_arguments(const 
         const std::string meant(argument_meant(keyword.text));
         const bool known = std::find(names.begin(), names.end(), meant) != names.end();
         const std::string suggestion = known ? "; did you mean `" + meant + "`?" : evaluator_.errors.suggest(keyword.text, names);
-        return refuse(DiagnosticKind::unknown, span, "`" + signature + "` takes no `" + keyword.text + "`" + suggestion);
+        return refuse(DiagnosticKind::unknown, span, "`" + std::string(signature) + "` takes no `" + keyword.text + "`" + suggestion);
       }
     }
     if (slot >= slots.size()) {
       const std::string other_op = node.text == "transpose" ? "; `permute_dims(x, [0, 2, 1])` reorders axes" : "";
-      return refuse(DiagnosticKind::type, span, "one argument too many for `" + signature + "`" + other_op);
+      return refuse(DiagnosticKind::type, span, "one argument too many for `" + std::string(signature) + "`" + other_op);
     }
     if (slots[slot] != kNone) return refuse(DiagnosticKind::value, span, "`" + names[slot] + "` is given twice");
     slots[slot] = node.parts[i];
@@ -158,7 +158,7 @@ PlannedCall Evaluation::plan_op(const ExpressionNode& node, const OpDef& op) {
     const Index slot = (*slots)[i];
     if (slot == kNone) {
       if (parameter.optional || (parameter.attribute && !parameter.attribute->required)) continue;
-      return refuse(DiagnosticKind::type, node.span, "`" + op.signature + "` lacks `" + parameter.name + "`");
+      return refuse(DiagnosticKind::type, node.span, "`" + std::string(op.signature) + "` lacks `" + parameter.name + "`");
     }
     if (parameter.attribute && parameter.attribute->type == AttributeDef::Type::function) {
       return refuse(DiagnosticKind::unsupported, node.span,
@@ -166,7 +166,7 @@ PlannedCall Evaluation::plan_op(const ExpressionNode& node, const OpDef& op) {
     }
     const ExpressionNode& given = expression_.nodes[slot];
     if (parameter.list && given.kind != NodeType::list) {
-      return refuse(DiagnosticKind::type, given.span, "`" + op.signature + "` takes a list `[a, b]` as `" + parameter.name + "`");
+      return refuse(DiagnosticKind::type, given.span, "`" + std::string(op.signature) + "` takes a list `[a, b]` as `" + parameter.name + "`");
     }
     planned.parts.push_back({slot, parameter.list, parameter.attribute});
   }
@@ -229,7 +229,7 @@ Operands Evaluation::call(const ExpressionNode& node, const PlannedCall& planned
     if (part.attribute) {
       auto value = attribute(node, *part.attribute, part.index);
       wrong = wrong || !value;
-      if (value) attributes.set(part.attribute->name, *std::move(value));
+      if (value) attributes.set(std::string(part.attribute->name), *std::move(value));
     } else if (part.list) {
       for (const Index item : expression_.nodes[part.index].parts) operands.push_back(single(item));
     } else {
@@ -264,7 +264,7 @@ Operands Evaluation::inline_call(const ExpressionNode& node, const PlannedCall& 
 
 std::optional<AttributeValue> Evaluation::attribute(const ExpressionNode& call, const AttributeDef& definition, Index index) {
   const ExpressionNode& node = expression_.nodes[index];
-  const std::string what = "`" + definition.name + "` of `" + call.text + "`";
+  const std::string what = "`" + std::string(definition.name) + "` of `" + call.text + "`";
   using Type = AttributeDef::Type;
   if (definition.type == Type::dtype) {
     const auto dtype = node.kind == NodeType::name || node.kind == NodeType::text ? parse_dtype(node.text) : std::nullopt;

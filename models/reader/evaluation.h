@@ -75,7 +75,7 @@ class Evaluation {
   /// Takes an argument whose keyword names no parameter; returns false if that is a mistake.
   using TakeKeyword = std::function<bool(const std::string& keyword, Index part)>;
   /// The argument for each of `names`, positional or by keyword (kNone: not given); nothing, with an error, if some argument fits no name.
-  std::optional<std::vector<Index>> place_arguments(const ExpressionNode& node, const std::string& signature,
+  std::optional<std::vector<Index>> place_arguments(const ExpressionNode& node, std::string_view signature,
                                                     const std::vector<std::string>& names, const TakeKeyword& elsewhere = nullptr);
   PlannedCall plan_op(const ExpressionNode& node, const OpDef& op);
   PlannedCall plan_names(const ExpressionNode& node, const std::vector<Name>& takes);

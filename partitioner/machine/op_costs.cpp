@@ -364,7 +364,7 @@ double OpCosts::computing_seconds(const OpWork& work) const {
 
 std::optional<double> OpCosts::by_key(const OpDef& op, std::string_view type, const OpWork& work) const {
   if (rates_.points.empty()) return std::nullopt;
-  const auto table = rates_.points.find(op.name + "/" + std::string(type));
+  const auto table = rates_.points.find(std::string(op.name) + "/" + std::string(type));
   return table == rates_.points.end() ? std::nullopt : std::optional(seconds_at(table->second, work.cost.size()));
 }
 

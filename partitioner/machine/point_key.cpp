@@ -80,7 +80,7 @@ std::string what_is_wrong_with_key(std::string_view text) {
   if (op.empty() || !parse_dtype(parts.type)) return quoted + " is not of the form `op/type`, as in `matmul/f32`";
   if (!find_op(op)) {
     std::vector<std::string> ops;
-    for (const OpDef* known : all_ops()) ops.push_back(known->name);
+    for (const OpDef* known : all_ops()) ops.emplace_back(known->name);
     return quoted + ": there is no operation `" + op + "`" + did_you_mean(op, ops);
   }
   std::string forms;
@@ -90,7 +90,7 @@ std::string what_is_wrong_with_key(std::string_view text) {
 }
 
 std::string point_key(const OpDef& op, DType type, std::string_view variant) {
-  std::string key = op.name + "/" + std::string(to_string(type));
+  std::string key = std::string(op.name) + "/" + std::string(to_string(type));
   if (!variant.empty()) key += "/" + std::string(variant);
   return key;
 }

@@ -99,7 +99,7 @@ std::string decision_phrase(const Graph& graph, NodeId control) {
   std::string text = "the host's decision `" + culprit_phrase(graph, decides) + "`";
   for (const ValueId operand : graph.nodes[decides].inputs) {
     const HostFunction* function = graph.producer(operand).host_function();
-    if (function && !function->name.empty()) return text + ", made of `" + function->name + "`";
+    if (function && !function->name.empty()) return text + ", made of `" + std::string(function->name) + "`";
   }
   return text;
 }

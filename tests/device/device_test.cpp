@@ -34,7 +34,7 @@ constexpr Where kPlacements[] = {Where::accelerator, Where::optimal, Where::rand
 
 /// One call with its operands as inputs and its results as outputs.
 std::shared_ptr<const Graph> call_of(const OpSample& sample, Side side = Side::accelerator) {
-  Tracer tracer(sample.op->name);
+  Tracer tracer(std::string(sample.op->name));
   std::vector<Operand> inputs;
   for (std::size_t i = 0; i < sample.inputs.size(); ++i)
     inputs.push_back(tracer.input("in" + std::to_string(i), sample.inputs[i].type(), {}, line(1)));
@@ -165,7 +165,7 @@ TEST(DeviceComposite, SumsAreAsWideAsTheirResults) {
 std::vector<std::string> pure_ops() {
   std::set<std::string> names;
   for (const OpSample& sample : op_samples()) {
-    if (sample.op->purity_for(sample.attributes) == Purity::pure) names.insert(sample.op->name);
+    if (sample.op->purity_for(sample.attributes) == Purity::pure) names.insert(std::string(sample.op->name));
   }
   return {names.begin(), names.end()};
 }

@@ -76,7 +76,7 @@ Types types_of_operand(const std::vector<OpSample>& samples, std::size_t k) {
 /// The parameters of `print(label, x)` that are operands: those that are no attributes.
 std::vector<std::string> operand_names(const OpDef& op) {
   std::vector<std::string> names;
-  std::stringstream parameters(op.signature.substr(op.signature.find('(') + 1));
+  std::stringstream parameters(std::string(op.signature).substr(op.signature.find('(') + 1));
   for (std::string name; std::getline(parameters, name, ',');) {
     name.erase(std::remove_if(name.begin(), name.end(), [](char c) { return std::string_view(" ?[])").find(c) != std::string_view::npos; }),
                name.end());
@@ -136,7 +136,7 @@ std::string kind_of(const AttributeDef& attribute, const std::vector<OpSample>& 
   for (const OpSample& sample : samples) {
     for (const DType type : kAllTypes) {
       Attributes attributes = sample.attributes;
-      attributes.set(attribute.name, type);
+      attributes.set(std::string(attribute.name), type);
       if (accepts(*sample.op, types_of(sample), attributes)) accepted.insert(type);
     }
   }
@@ -146,8 +146,8 @@ std::string kind_of(const AttributeDef& attribute, const std::vector<OpSample>& 
 std::string attributes_of(const OpDef& op, const std::vector<OpSample>& samples) {
   std::string text;
   for (const AttributeDef& attribute : op.attributes) {
-    text += (text.empty() ? "`" : "; `") + attribute.name + "`: " + kind_of(attribute, samples);
-    if (attribute.fallback) text += ", default " + text_of(*attribute.fallback);
+    text += (text.empty() ? "`" : "; `") + std::string(attribute.name) + "`: " + kind_of(attribute, samples);
+    if (attribute.fallback) text += ", default " + text_of(to_value(*attribute.fallback));
     if (!attribute.fallback && !attribute.required) text += ", optional";
   }
   return text;
@@ -198,12 +198,13 @@ using SamplesByOp = std::map<const OpDef*, std::vector<OpSample>>;
 
 std::string section(const ops::OpFamily& family, SamplesByOp& samples, const std::vector<BackEnd>& devices) {
   std::vector<DocumentRow> rows = {{"op", "gives", "attributes", "element types", "runs on"}, {"---", "---", "---", "---", "---"}};
-  for (const OpDef& op : family.ops()) {
+  for (const OpDef* each : family.ops) {
+    const OpDef& op = *each;
     const std::vector<OpSample>& own = samples[&op];
-    rows.push_back({"`" + op.signature + "`", op.summary, attributes_of(op, own), element_types(op, own),
+    rows.push_back({"`" + std::string(op.signature) + "`", std::string(op.summary), attributes_of(op, own), element_types(op, own),
                     op.composite() ? "" : places_of(own, devices)});
   }
-  return (family.ops()[0].composite() ? "\n### " : "\n## ") + std::string(family.title) + "\n\n" + table(rows);
+  return (family.ops[0]->composite() ? "\n### " : "\n## ") + std::string(family.title) + "\n\n" + table(rows);
 }
 
 std::string reference(const std::vector<BackEnd>& devices) {

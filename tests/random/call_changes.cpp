@@ -122,14 +122,14 @@ Integers random_integers(Draw& draw, const AttributeDef& def, Integers was, cons
   }
   if (draw.chance(0.3)) was.resize(static_cast<std::size_t>(draw.below(4)), 0);
   for (std::int64_t& each : was)
-    if (draw.chance(0.6)) each = random_integer(draw, def.name, each, operands);
+    if (draw.chance(0.6)) each = random_integer(draw, std::string(def.name), each, operands);
   return was;
 }
 
 /// Another value of the same kind as `was`.
 AttributeValue changed(Draw& draw, const AttributeDef& def, const AttributeValue& was, const std::vector<TensorType>& operands) {
   if (std::holds_alternative<bool>(was)) return draw.chance(0.5);
-  if (const auto* integer = std::get_if<std::int64_t>(&was)) return random_integer(draw, def.name, *integer, operands);
+  if (const auto* integer = std::get_if<std::int64_t>(&was)) return random_integer(draw, std::string(def.name), *integer, operands);
   if (const auto* number = std::get_if<double>(&was)) return random_number(draw, *number);
   if (const auto* integers = std::get_if<Integers>(&was)) return random_integers(draw, def, *integers, operands);
   if (const auto* numbers = std::get_if<std::vector<double>>(&was)) {
@@ -145,7 +145,7 @@ AttributeValue changed(Draw& draw, const AttributeDef& def, const AttributeValue
 std::optional<AttributeValue> some_value(Draw& draw, const AttributeDef& def, const std::vector<TensorType>& operands) {
   using Type = AttributeDef::Type;
   switch (def.type) {
-    case Type::integer: return random_integer(draw, def.name, 1, operands);
+    case Type::integer: return random_integer(draw, std::string(def.name), 1, operands);
     case Type::integers: return random_integers(draw, def, Integers{0}, operands);
     case Type::number: return random_number(draw, 1);
     case Type::dtype: return draw.pick(kTypes);
@@ -160,11 +160,11 @@ void change_attributes(Draw& draw, const OpDef& op, const std::vector<OpSample>&
     if (was && !def.required && !def.fallback && draw.chance(0.4)) {
       call.attributes.erase(def.name);
     } else if (was && draw.chance(0.3)) {  // the value of another sample
-      if (const AttributeValue* other = draw.pick(samples).attributes.find(def.name)) call.attributes.set(def.name, *other);
+      if (const AttributeValue* other = draw.pick(samples).attributes.find(std::string(def.name))) call.attributes.set(std::string(def.name), *other);
     } else if (was) {
-      call.attributes.set(def.name, changed(draw, def, *was, call.operands));
+      call.attributes.set(std::string(def.name), changed(draw, def, *was, call.operands));
     } else if (auto value = some_value(draw, def, call.operands)) {
-      call.attributes.set(def.name, *std::move(value));
+      call.attributes.set(std::string(def.name), *std::move(value));
     }
   }
 }

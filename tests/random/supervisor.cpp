@@ -208,7 +208,7 @@ class Supervisor {
       const auto is_it = [&](const LeftOut& each) { return each.function == functions[i]->name; };
       const bool is_left_out = std::any_of(left_out().begin(), left_out().end(), is_it);
       if ((report_->drawn[i] == 0) == is_left_out) continue;
-      std::printf("FAILED: `%s` is %s\n", functions[i]->name.c_str(), is_left_out ? "left out, but can be drawn" : "never drawn");
+      std::printf("FAILED: `%s` is %s\n", std::string(functions[i]->name).c_str(), is_left_out ? "left out, but can be drawn" : "never drawn");
       all = false;
     }
     return all;

@@ -165,7 +165,7 @@ Data operand_data(const OpDef& op) {
 }
 
 std::optional<std::int64_t> index_extent(const DrawnCall& call, std::size_t operand) {
-  const std::string& name = call.op->name;
+  const std::string name(call.op->name);
   static const Names gathers = {"take", "take_along_axis", "gather_nd", "scatter", "scatter_add", "scatter_nd"};
   const Shape& x = call.operands.empty() ? Shape{} : call.operands[0].shape;
   if (is_one_of(*call.op, gathers) && operand == 1) {

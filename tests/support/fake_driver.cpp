@@ -155,9 +155,9 @@ std::optional<cuda::KernelSource> FakeDriver::source(const KernelRequest& reques
   if (!source) {
     std::lock_guard lock(mutex_);
     source.emplace();
-    source->text = "// our own text " + std::to_string(++own_texts_) + ", for " + request.op->name;
+    source->text = "// our own text " + std::to_string(++own_texts_) + ", for " + std::string(request.op->name);
     source->launches.push_back({"meaning", {1, 1, 1}, {1, 1, 1}, 0, {}});
-    source->fault = "bad data for " + request.op->name;
+    source->fault = "bad data for " + std::string(request.op->name);
   }
   teach(request, *source, generated);
   return source;

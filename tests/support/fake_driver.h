@@ -209,7 +209,7 @@ class FakeDriver {
     std::vector<TensorType> inputs, results;
     std::vector<Step> steps;           ///< one step, unless the kernel is fused
     std::vector<std::size_t> written;  ///< result i is the first of step written[i]; empty: the one step's results
-    [[nodiscard]] const std::string& name() const { return steps.back().op->name; }
+    [[nodiscard]] std::string name() const { return std::string(steps.back().op->name); }
     friend bool operator==(const Request&, const Request&) = default;
   };
   static Request request_of(const KernelRequest& request);

@@ -64,7 +64,7 @@ inline std::string operations(const OneNode& of) {
   EXPECT_TRUE(graph.ok()) << to_text(graph.diagnostics, {.color = false, .source = false});
   std::string names;
   for (const auto& each : graph.nodes)
-    if (each.kind == NodeKind::operation) names += (names.empty() ? "" : " ") + each.op->name;
+    if (each.kind == NodeKind::operation) names += (names.empty() ? "" : " ") + std::string(each.op->name);
   return names;
 }
 

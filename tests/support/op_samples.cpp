@@ -36,15 +36,15 @@ std::vector<OpSample> composite_samples() {
 }
 
 std::string describe(const OpSample& sample) {
-  std::string text = sample.op->name + "(";
+  std::string text = std::string(sample.op->name) + "(";
   for (std::size_t i = 0; i < sample.inputs.size(); ++i) text += (i > 0 ? ", " : "") + to_string(sample.inputs[i].type());
   return text + (sample.special ? "), special values" : ")");
 }
 
 std::string_view family_of(std::string_view op) {
   for (const ops::OpFamily& family : ops::op_families()) {
-    for (const OpDef& def : family.ops()) {
-      if (def.name == op) return family.name;
+    for (const OpDef* def : family.ops) {
+      if (def->name == op) return family.name;
     }
   }
   return {};

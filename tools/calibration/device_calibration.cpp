@@ -266,7 +266,7 @@ class DeviceCalibration {
         result_.left_out += static_cast<int>(tables_.size() - i);
         return {};
       }
-      say(tables_[i].op->name, 0.35 + 0.55 * static_cast<double>(i) / static_cast<double>(tables_.size()));
+      say(std::string(tables_[i].op->name), 0.35 + 0.55 * static_cast<double>(i) / static_cast<double>(tables_.size()));
       if (Status status = measure_table(tables_[i], seconds_of, 0, rates_); !status) return status;
       note_rate(tables_[i]);
     }

@@ -47,7 +47,7 @@ class HostCalibration {
           break;
         }
         const double part = static_cast<double>(turn * wanted.size() + i) / static_cast<double>(2 * wanted.size());
-        course_.say(wanted[i].op->name + " on the host", share() * part);
+        course_.say(std::string(wanted[i].op->name) + " on the host", share() * part);
         const double step = wanted[i].how == Table::How::fused ? 0 : step_;
         if (Status status = measure_table(wanted[i], seconds_of, step, rates_); !status) return status;
       }

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <set>
+#include "graph/vocabulary.h"
 
 #include "partitioner/machine/point_key.h"
 
@@ -78,18 +79,18 @@ class SampleMaker {
   }
 
   bool effect() {
-    if (sample_.op->name != "print" && sample_.op->name != "write_npy") return false;
-    if (sample_.op->name == "print") set("label", std::string("value"));
-    if (sample_.op->name == "write_npy") set("path", std::string("value.npy"));
+    if (sample_.op != &op::print && sample_.op != &op::write_npy) return false;
+    if (sample_.op == &op::print) set("label", std::string("value"));
+    if (sample_.op == &op::write_npy) set("path", std::string("value.npy"));
     take({elements_});
     return form_.empty();
   }
 
   bool elementwise() {
     const OpDef& op = *sample_.op;
-    if (op.name == "astype") set("dtype", type_ == DType::f32 ? DType::i32 : DType::f32);
-    if (op.name == "lstm_cell" || op.name == "gru_cell") {  // with a state of `elements`
-      for (int i = 0; i < 2; ++i) take({(op.name == "lstm_cell" ? 4 : 3) * elements_});
+    if (&op == &op::astype) set("dtype", type_ == DType::f32 ? DType::i32 : DType::f32);
+    if (&op == &op::lstm_cell || &op == &op::gru_cell) {  // with a state of `elements`
+      for (int i = 0; i < 2; ++i) take({(&op == &op::lstm_cell ? 4 : 3) * elements_});
       take({elements_});
       return form_.empty();
     }
@@ -112,14 +113,14 @@ class SampleMaker {
 
   bool along_axis() {
     const OpDef& op = *sample_.op;
-    if (op.name == "max_pool" || op.name == "avg_pool") return pool();
-    if (op.name == "searchsorted") {
+    if (&op == &op::max_pool || &op == &op::avg_pool) return pool();
+    if (&op == &op::searchsorted) {
       take({1024});
       take({elements_});
       return form_.empty();
     }
     if (!form_.empty() && form_ != "inner" && form_ != "outer") return false;
-    if (op.name == "top_k") set("k", std::min<std::int64_t>(5, form_.empty() ? elements_ : extent_));
+    if (&op == &op::top_k) set("k", std::min<std::int64_t>(5, form_.empty() ? elements_ : extent_));
     if (!form_.empty()) {
       const std::int64_t axis = form_ == "inner" ? 1 : 0;
       const bool has_axis =
@@ -150,8 +151,8 @@ class SampleMaker {
 
   /// A product of `elements` multiplications.
   bool product() {
-    if (sample_.op->name == "attention") return attention();
-    if (sample_.op->name == "conv") return convolution();
+    if (sample_.op == &op::attention) return attention();
+    if (sample_.op == &op::conv) return convolution();
     const auto amount = static_cast<double>(elements_);
     std::int64_t rows = root_of(amount, 3), columns = rows, depth = rows;
     const std::int64_t side = form_.empty() ? 0 : root_of(amount / static_cast<double>(extent_), 2);
@@ -184,32 +185,32 @@ class SampleMaker {
   }
 
   bool movement() {
-    const std::string& name = sample_.op->name;
+    const OpDef* const op = sample_.op;
     if (!form_.empty() && form_ != "run") return false;
     const bool runs = !form_.empty();
-    if (name == "transpose") {
+    if (op == &op::transpose) {
       take(runs ? rectangle(elements_) : Shape{1, elements_});
       return !runs || extent_ == 1;
     }
-    if (name == "permute_dims") {
+    if (op == &op::permute_dims) {
       Shape shape = runs ? rectangle(rows()) : Shape{elements_};
       if (runs && extent_ > 1) shape.push_back(extent_);
       set("axes", !runs ? Integers{0} : extent_ > 1 ? Integers{1, 0, 2} : Integers{1, 0});
       take(std::move(shape));
       return true;
     }
-    if (name == "slice") {
+    if (op == &op::slice) {
       take(runs ? Shape{rows(), 2 * extent_} : Shape{2 * elements_});
       set("starts", runs ? Integers{0, 0} : Integers{0});
       set("stops", runs ? Integers{rows(), extent_} : Integers{elements_});
       return true;
     }
-    if (name == "broadcast_to") {
+    if (op == &op::broadcast_to) {
       set("shape", runs ? Integers{rows(), extent_} : Integers{elements_});
       take(runs ? Shape{extent_} : Shape{1});
       return true;
     }
-    if (name == "concat" || name == "stack") {
+    if (op == &op::concat || op == &op::stack) {
       const std::int64_t half = std::max<std::int64_t>(1, elements_ / 2);
       const Shape shape = runs ? Shape{std::max<std::int64_t>(1, rows() / 2), extent_} : Shape{half};
       set("axis", std::int64_t{runs ? 1 : 0});
@@ -217,14 +218,14 @@ class SampleMaker {
       return true;
     }
     if (runs) return false;
-    if (name == "reshape") set("shape", Integers{elements_});
-    if (name == "bitcast") set("dtype", type_);
-    if (name == "squeeze") set("axis", Integers{0});
-    if (name == "pad") set("widths", Integers{1});
-    if (name == "repeat") set("repeats", std::int64_t{2});
-    if (name == "tile") set("repetitions", Integers{2});
-    const bool doubles = name == "repeat" || name == "tile";
-    take(name == "squeeze" ? Shape{1, elements_} : Shape{doubles ? std::max<std::int64_t>(1, elements_ / 2) : elements_});
+    if (op == &op::reshape) set("shape", Integers{elements_});
+    if (op == &op::bitcast) set("dtype", type_);
+    if (op == &op::squeeze) set("axis", Integers{0});
+    if (op == &op::pad) set("widths", Integers{1});
+    if (op == &op::repeat) set("repeats", std::int64_t{2});
+    if (op == &op::tile) set("repetitions", Integers{2});
+    const bool doubles = op == &op::repeat || op == &op::tile;
+    take(op == &op::squeeze ? Shape{1, elements_} : Shape{doubles ? std::max<std::int64_t>(1, elements_ / 2) : elements_});
     return true;
   }
 
@@ -236,22 +237,21 @@ class SampleMaker {
   }
 
   bool gather() {
-    if (sample_.op->name == "one_hot") {
+    if (sample_.op == &op::one_hot) {
       constexpr std::int64_t kDepth = 16;
       set("depth", kDepth);
       take_indices({std::max<std::int64_t>(1, elements_ / kDepth)}, kDepth);
       return form_.empty();
     }
-    if (sample_.op->name == "dynamic_slice" || sample_.op->name == "dynamic_update_slice") {
+    if (sample_.op == &op::dynamic_slice || sample_.op == &op::dynamic_update_slice) {
       take({2 * elements_});
-      if (sample_.op->name == "dynamic_update_slice") take({elements_});
+      if (sample_.op == &op::dynamic_update_slice) take({elements_});
       take_indices({}, 1);
-      if (sample_.op->name == "dynamic_slice") set("sizes", Integers{elements_});
+      if (sample_.op == &op::dynamic_slice) set("sizes", Integers{elements_});
       return form_.empty();
     }
-    if (sample_.op->name == "roi_align" || sample_.op->name == "grid_sample" || sample_.op->name == "non_max_suppression")
-      return pictures();
-    if (sample_.op->name != "take") return scatters();
+    if (sample_.op == &op::roi_align || sample_.op == &op::grid_sample || sample_.op == &op::non_max_suppression) return pictures();
+    if (sample_.op != &op::take) return scatters();
     if (!form_.empty() && form_ != "run") return false;
     const std::int64_t run = form_.empty() ? std::min<std::int64_t>(64, elements_) : extent_, lines = elements_ / run;
     take({lines, run});
@@ -262,23 +262,23 @@ class SampleMaker {
 
   /// Gathers or scatters `elements` elements, at as many positions.
   bool scatters() {
-    const std::string& name = sample_.op->name;
-    if (name == "nonzero") {
+    const OpDef* const op = sample_.op;
+    if (op == &op::nonzero) {
       take({elements_});
       return form_.empty();
     }
-    const bool by_tuples = name == "gather_nd" || name == "scatter_nd";
+    const bool by_tuples = op == &op::gather_nd || op == &op::scatter_nd;
     take({elements_});
     take_indices(by_tuples ? Shape{elements_, 1} : Shape{elements_}, elements_);
-    if (name.starts_with("scatter")) take({elements_});
+    if (op->name.starts_with("scatter")) take({elements_});
     return form_.empty();
   }
 
   /// `elements` elements in 16 channels of 28 x 28, or boxes of which 100 are kept.
   bool pictures() {
     constexpr std::int64_t kChannels = 16, kSide = 28, kBins = 7, kKept = 100;
-    const std::string& name = sample_.op->name;
-    if (name == "non_max_suppression") {
+    const OpDef* const op = sample_.op;
+    if (op == &op::non_max_suppression) {
       take({1, elements_, 4});
       take({1, 1, elements_});
       set("max_output_boxes_per_class", kKept);
@@ -286,7 +286,7 @@ class SampleMaker {
       return form_.empty();
     }
     take({1, kChannels, kSide, kSide});
-    if (name == "grid_sample") {
+    if (op == &op::grid_sample) {
       take({1, std::max<std::int64_t>(1, elements_ / (kChannels * kSide)), kSide, 2});
       return form_.empty();
     }
@@ -304,19 +304,19 @@ class SampleMaker {
     const std::int64_t side = root_of(static_cast<double>(elements_), 2);
     sample_.contents.side = side;
     take({side, side});
-    if (sample_.op->name == "solve") take({side, 1});
+    if (sample_.op == &op::solve) take({side, 1});
     return form_.empty();
   }
 
   /// One line of `elements` numbers, complex if the operation takes complex numbers.
   bool transform() {
     const std::int64_t pairs = std::max<std::int64_t>(1, elements_ / 2);
-    take(sample_.op->name == "rfft" ? Shape{elements_} : sample_.op->name == "irfft" ? Shape{pairs + 1, 2} : Shape{pairs, 2});
+    take(sample_.op == &op::rfft ? Shape{elements_} : sample_.op == &op::irfft ? Shape{pairs + 1, 2} : Shape{pairs, 2});
     return form_.empty();
   }
 
   bool random() {
-    if (sample_.op->name == "random_integers") {
+    if (sample_.op == &op::random_integers) {
       set("low", std::int64_t{0});
       set("high", std::int64_t{100});
     }
@@ -326,16 +326,16 @@ class SampleMaker {
   }
 
   bool creation() {
-    const std::string& name = sample_.op->name;
-    if (name == "eye") {
+    const OpDef* const op = sample_.op;
+    if (op == &op::eye) {
       set("rows", root_of(static_cast<double>(elements_), 2));
-    } else if (name == "arange") {
+    } else if (op == &op::arange) {
       set("start", elements_);
     } else {
       set("shape", Integers{elements_});
-      if (name == "full") set("value", 1.5);
+      if (op == &op::full) set("value", 1.5);
     }
-    if (name != "arange") set("dtype", type_);
+    if (op != &op::arange) set("dtype", type_);
     return form_.empty();
   }
 
@@ -488,7 +488,7 @@ class SamplePlan {
       if (!first && !is_example(op) && !(type == DType::f64 && own && !small_)) continue;
       const std::int64_t most = most_elements(op, first);
       // Sums show the bandwidth of memory and of each cache, and so the cache sizes.
-      const std::int64_t step = op.name == "sum" && first && !small_ ? 2 : op.cost_class == CostClass::sort ? 4 : 8;
+      const std::int64_t step = &op == &op::sum && first && !small_ ? 2 : op.cost_class == CostClass::sort ? 4 : 8;
       add({&op, type, "", 0, 0, 0, Table::How::plain, sizes(small_ ? 4096 : first ? 512 : 4096, most, step)});
     }
   }

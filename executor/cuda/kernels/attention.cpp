@@ -171,9 +171,6 @@ KernelSource build_attention(const KernelRequest& request, const Architecture& a
 
 }  // namespace
 
-std::span<const KernelRow> attention_kernels() {
-  static constexpr KernelRow rows[] = {{"attention", build_attention}};
-  return rows;
-}
+constexpr KernelRow rows::attention{build_attention};
 
 }  // namespace cleave::runtime::cuda

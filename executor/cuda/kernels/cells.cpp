@@ -45,9 +45,7 @@ KernelSource build_gru(const KernelRequest& request, const Architecture& archite
 
 }  // namespace
 
-std::span<const KernelRow> cell_kernels() {
-  static constexpr KernelRow rows[] = {{"lstm_cell", build_lstm}, {"gru_cell", build_gru}};
-  return rows;
-}
+constexpr KernelRow rows::lstm_cell{build_lstm};
+constexpr KernelRow rows::gru_cell{build_gru};
 
 }  // namespace cleave::runtime::cuda

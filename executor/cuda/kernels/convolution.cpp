@@ -127,9 +127,6 @@ KernelSource build_convolution(const KernelRequest& request, const Architecture&
 
 }  // namespace
 
-std::span<const KernelRow> convolution_kernels() {
-  static constexpr KernelRow rows[] = {{"conv", build_convolution}};
-  return rows;
-}
+constexpr KernelRow rows::conv{build_convolution};
 
 }  // namespace cleave::runtime::cuda

@@ -81,10 +81,10 @@ KernelSource build_arange(const KernelRequest& request, const Architecture& arch
 
 }  // namespace
 
-std::span<const KernelRow> creation_kernels() {
-  static constexpr KernelRow rows[] = {
-      {"arange", build_arange}, {"eye", build_eye}, {"full", build_full}, {"ones", build_constant<1>}, {"zeros", build_constant<0>}};
-  return rows;
-}
+constexpr KernelRow rows::arange{build_arange};
+constexpr KernelRow rows::eye{build_eye};
+constexpr KernelRow rows::full{build_full};
+constexpr KernelRow rows::ones{build_constant<1>};
+constexpr KernelRow rows::zeros{build_constant<0>};
 
 }  // namespace cleave::runtime::cuda

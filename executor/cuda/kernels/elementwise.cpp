@@ -155,4 +155,10 @@ KernelSource build_elementwise(const KernelRequest& request, const Architecture&
   return ElementwiseWriter(request, architecture).write();
 }
 
+// NOLINTNEXTLINE(cppcoreguidelines-macro-usage)
+#define CLEAVE_OP(family, Struct, name, ...) constexpr KernelRow rows::name{build_elementwise};
+#include "graph/ops/elementwise.def"
+constexpr KernelRow rows::where{build_elementwise};
+constexpr KernelRow rows::astype{build_elementwise};
+
 }  // namespace cleave::runtime::cuda

@@ -27,7 +27,7 @@ Expression::Expression(const KernelRequest& request) : inputs_(request.input_typ
 }
 
 std::string Expression::function_name(const FusedStep& step) const {
-  return (on_integers(step) ? "integer_" : "scalar_") + step.op->name;
+  return (on_integers(step) ? "integer_" : "scalar_") + std::string(step.op->name);
 }
 
 std::string Expression::functions() const {
@@ -42,12 +42,12 @@ std::string Expression::functions() const {
       if (k > 0) parameters += ", ";
       parameters += (op.promote_from > k ? "bool " : "T ") + std::string(1, static_cast<char>('a' + k));
     }
-    const std::string& expression = on_integers(step) ? op.scalar_integer : op.scalar;
+    const std::string_view expression = on_integers(step) ? op.scalar_integer : op.scalar;
     for (const scalars::PreludeFunction& function : scalars::kPrelude) {
       if (expression.find(function.name) == std::string::npos || text.find(function.text) != std::string::npos) continue;
       text += std::string(function.text) + "\n";
     }
-    text += "template <class T>\ninline auto " + name + "(" + parameters + ") {\n  return " + expression + ";\n}\n";
+    text += "template <class T>\ninline auto " + name + "(" + parameters + ") {\n  return " + std::string(expression) + ";\n}\n";
     names.push_back(std::move(name));
   }
   return text;

@@ -67,9 +67,8 @@ Moved slice(const KernelRequest& request) {
 
 }  // namespace
 
-std::span<const KernelRow> indexing_kernels() {
-  static constexpr KernelRow rows[] = {{"one_hot", build_one_hot}, {"slice", build_moved<slice>}, {"take", build_take}};
-  return rows;
-}
+constexpr KernelRow rows::one_hot{build_one_hot};
+constexpr KernelRow rows::slice{build_moved<cuda::slice>};
+constexpr KernelRow rows::take{build_take};
 
 }  // namespace cleave::runtime::cuda

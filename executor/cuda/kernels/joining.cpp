@@ -163,10 +163,10 @@ Moved tile(const KernelRequest& request) {
 
 }  // namespace
 
-std::span<const KernelRow> joining_kernels() {
-  static constexpr KernelRow rows[] = {
-      {"concat", build_concat}, {"pad", build_pad}, {"repeat", build_moved<repeat>}, {"stack", build_stack}, {"tile", build_moved<tile>}};
-  return rows;
-}
+constexpr KernelRow rows::concat{build_concat};
+constexpr KernelRow rows::pad{build_pad};
+constexpr KernelRow rows::repeat{build_moved<cuda::repeat>};
+constexpr KernelRow rows::stack{build_stack};
+constexpr KernelRow rows::tile{build_moved<cuda::tile>};
 
 }  // namespace cleave::runtime::cuda

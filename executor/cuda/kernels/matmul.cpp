@@ -130,9 +130,6 @@ KernelSource product_source(const KernelRequest& request, const Architecture& ar
   return {text_for(product, plan, axes.size(), request.input_types.size(), each), {launch}, 0, {}};
 }
 
-std::span<const KernelRow> matmul_kernels() {
-  static constexpr KernelRow rows[] = {{"matmul", product_source, takes_product}};
-  return rows;
-}
+constexpr KernelRow rows::matmul{product_source, takes_product};
 
 }  // namespace cleave::runtime::cuda

@@ -76,9 +76,7 @@ KernelSource build_pool(const KernelRequest& request, const Architecture& archit
 
 }  // namespace
 
-std::span<const KernelRow> pooling_kernels() {
-  static constexpr KernelRow rows[] = {{"avg_pool", build_pool<true>}, {"max_pool", build_pool<false>}};
-  return rows;
-}
+constexpr KernelRow rows::avg_pool{build_pool<true>};
+constexpr KernelRow rows::max_pool{build_pool<false>};
 
 }  // namespace cleave::runtime::cuda

@@ -107,10 +107,8 @@ KernelSource build_integers(const KernelRequest& request, const Architecture& ar
 
 }  // namespace
 
-std::span<const KernelRow> random_kernels() {
-  static constexpr KernelRow rows[] = {
-      {"random_integers", build_integers}, {"random_normal", build_normal}, {"random_uniform", build_uniform}};
-  return rows;
-}
+constexpr KernelRow rows::random_integers{build_integers};
+constexpr KernelRow rows::random_normal{build_normal};
+constexpr KernelRow rows::random_uniform{build_uniform};
 
 }  // namespace cleave::runtime::cuda

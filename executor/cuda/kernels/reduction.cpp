@@ -27,7 +27,7 @@ class ReductionWriter {
         wide_(needs_wide_indices(request, architecture)),
         expression_(request),
         element_(expression_.steps().empty() ? request.input_types[0] : expression_.steps().back().type),
-        operation_("reduce_" + request.op->name + "<" + name_of(element_.dtype) + ">"),
+        operation_("reduce_" + std::string(request.op->name) + "<" + name_of(element_.dtype) + ">"),
         plan_(plan_reduction(request, element_, expression_.work(), architecture)) {}
 
   KernelSource write() {
@@ -188,17 +188,17 @@ KernelSource build_reduction(const KernelRequest& request, const Architecture& a
 }  // namespace
 
 bool reduces(const OpDef& op) {
-  const auto rows = reduction_kernels();
-  return std::any_of(rows.begin(), rows.end(), [&](const KernelRow& row) { return row.op == op.name; });
+  return kernel_row(op).build == build_reduction;
 }
 
-std::span<const KernelRow> reduction_kernels() {
-  static constexpr KernelRow rows[] = {
-      {"sum", build_reduction}, {"mean", build_reduction},   {"prod", build_reduction},
-      {"max", build_reduction}, {"min", build_reduction},    {"any", build_reduction},
-      {"all", build_reduction}, {"argmax", build_reduction}, {"argmin", build_reduction},
-  };
-  return rows;
-}
+constexpr KernelRow rows::sum{build_reduction};
+constexpr KernelRow rows::mean{build_reduction};
+constexpr KernelRow rows::prod{build_reduction};
+constexpr KernelRow rows::max{build_reduction};
+constexpr KernelRow rows::min{build_reduction};
+constexpr KernelRow rows::any{build_reduction};
+constexpr KernelRow rows::all{build_reduction};
+constexpr KernelRow rows::argmax{build_reduction};
+constexpr KernelRow rows::argmin{build_reduction};
 
 }  // namespace cleave::runtime::cuda

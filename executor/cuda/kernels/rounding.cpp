@@ -1,4 +1,5 @@
 #include "executor/cuda/kernels/rounding.h"
+#include "graph/vocabulary.h"
 
 namespace cleave::runtime::cuda {
 namespace {
@@ -7,7 +8,7 @@ KernelRequest request_of(NodeId node, const Attributes& attributes, const Range&
   const std::int64_t elements = from.bytes / size_of(DType::f32);
   KernelRequest request;
   request.node = node;
-  request.op = find_op("astype");
+  request.op = &op::astype;
   request.attributes = &attributes;
   request.input_types = {{DType::f32, {elements}}};
   request.result_types = {{narrow, {elements}}};

@@ -8,6 +8,7 @@
 #include "executor/cuda/kernels/kernels.h"
 #include "executor/cuda/kernels/lines.h"
 #include "graph/ops/rules.h"
+#include "graph/vocabulary.h"
 
 namespace cleave::runtime::cuda {
 namespace {
@@ -33,9 +34,9 @@ class ScanWriter {
         total_(is_floating(request.input_types[0].dtype) ? "f64" : "u64"),
         lines_(lines_along(request.input_types[0],
                            *ops::find_axis(request.attributes->get_or<std::int64_t>("axis", 0), request.input_types[0].rank()))),
-        op_(request.op->name == "cumulative_prod" ? "Product" : "Sum"),
-        merges_(request.op->name == "cumulative_prod" ? " * " : " + "),
-        start_(request.op->name == "cumulative_prod" ? "1" : "0"),
+        op_(request.op == &op::cumulative_prod ? "Product" : "Sum"),
+        merges_(request.op == &op::cumulative_prod ? " * " : " + "),
+        start_(request.op == &op::cumulative_prod ? "1" : "0"),
         exclusive_(request.attributes->get_or("exclusive", false)),
         reverse_(request.attributes->get_or("reverse", false)),
         wide_(needs_wide_indices(request, architecture)) {
@@ -252,9 +253,7 @@ KernelSource build_scan(const KernelRequest& request, const Architecture& archit
 
 }  // namespace
 
-std::span<const KernelRow> scan_kernels() {
-  static constexpr KernelRow rows[] = {{"cumulative_prod", build_scan}, {"cumulative_sum", build_scan}};
-  return rows;
-}
+constexpr KernelRow rows::cumulative_prod{build_scan};
+constexpr KernelRow rows::cumulative_sum{build_scan};
 
 }  // namespace cleave::runtime::cuda

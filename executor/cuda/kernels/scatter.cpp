@@ -165,13 +165,10 @@ bool few_updates(const KernelRequest& request) {
 
 }  // namespace
 
-std::span<const KernelRow> scatter_kernels() {
-  static constexpr KernelRow rows[] = {{"take_along_axis", build_gather},
-                                       {"gather_nd", build_gather},
-                                       {"scatter", build_scatter, few_updates},
-                                       {"scatter_add", build_scatter, few_updates},
-                                       {"scatter_nd", build_scatter, few_updates}};
-  return rows;
-}
+constexpr KernelRow rows::take_along_axis{build_gather};
+constexpr KernelRow rows::gather_nd{build_gather};
+constexpr KernelRow rows::scatter{build_scatter, few_updates};
+constexpr KernelRow rows::scatter_add{build_scatter, few_updates};
+constexpr KernelRow rows::scatter_nd{build_scatter, few_updates};
 
 }  // namespace cleave::runtime::cuda

@@ -25,9 +25,6 @@ KernelSource build_search(const KernelRequest& request, const Architecture& arch
 
 }  // namespace
 
-std::span<const KernelRow> search_kernels() {
-  static constexpr KernelRow rows[] = {{"searchsorted", build_search}};
-  return rows;
-}
+constexpr KernelRow rows::searchsorted{build_search};
 
 }  // namespace cleave::runtime::cuda

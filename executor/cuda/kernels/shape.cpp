@@ -40,17 +40,18 @@ KernelSource build_bitcast(const KernelRequest& request, const Architecture& arc
   KernelRequest bytes = request;
   const DType from = request.input_types[0].dtype, to = request.result_types[0].dtype, larger = size_of(from) > size_of(to) ? from : to;
   bytes.input_types[0] = bytes.result_types[0] = {larger, {request.result_types[0].bytes() / size_of(larger)}};
-  return build_moved<same_order>(bytes, architecture);
+  return build_moved<cuda::same_order>(bytes, architecture);
 }
 
 }  // namespace
 
-std::span<const KernelRow> shape_kernels() {
-  static constexpr KernelRow rows[] = {
-      {"bitcast", build_bitcast},           {"broadcast_to", build_moved<broadcast_to>}, {"expand_dims", build_moved<same_order>},
-      {"flip", build_moved<flip>},          {"permute_dims", build_moved<permute_dims>}, {"reshape", build_moved<same_order>},
-      {"squeeze", build_moved<same_order>}, {"transpose", build_moved<transpose>}};
-  return rows;
-}
+constexpr KernelRow rows::bitcast{build_bitcast};
+constexpr KernelRow rows::broadcast_to{build_moved<cuda::broadcast_to>};
+constexpr KernelRow rows::expand_dims{build_moved<cuda::same_order>};
+constexpr KernelRow rows::flip{build_moved<cuda::flip>};
+constexpr KernelRow rows::permute_dims{build_moved<cuda::permute_dims>};
+constexpr KernelRow rows::reshape{build_moved<cuda::same_order>};
+constexpr KernelRow rows::squeeze{build_moved<cuda::same_order>};
+constexpr KernelRow rows::transpose{build_moved<cuda::transpose>};
 
 }  // namespace cleave::runtime::cuda

@@ -93,9 +93,7 @@ KernelSource build(const KernelRequest& request, const Architecture& architectur
 
 }  // namespace
 
-std::span<const KernelRow> softmax_kernels() {
-  static constexpr KernelRow rows[] = {{"log_softmax", build<true>}, {"softmax", build<false>}};
-  return rows;
-}
+constexpr KernelRow rows::log_softmax{build<true>};
+constexpr KernelRow rows::softmax{build<false>};
 
 }  // namespace cleave::runtime::cuda

@@ -148,10 +148,9 @@ KernelSource build_unique(const KernelRequest& request, const Architecture& arch
 
 }  // namespace
 
-std::span<const KernelRow> sorting_kernels() {
-  static constexpr KernelRow rows[] = {
-      {"argsort", build_sorting<true>}, {"sort", build_sorting<false>}, {"top_k", build_top_k}, {"unique", build_unique}};
-  return rows;
-}
+constexpr KernelRow rows::argsort{build_sorting<true>};
+constexpr KernelRow rows::sort{build_sorting<false>};
+constexpr KernelRow rows::top_k{build_top_k};
+constexpr KernelRow rows::unique{build_unique};
 
 }  // namespace cleave::runtime::cuda

@@ -4,9 +4,7 @@
 
 namespace cleave::runtime::cuda {
 
-std::span<const KernelRow> transfer_kernels() {
-  static constexpr KernelRow rows[] = {{"to_accelerator", build_moved<same_order>}, {"to_host", build_moved<same_order>}};
-  return rows;
-}
+constexpr KernelRow rows::to_accelerator{build_moved<cuda::same_order>};
+constexpr KernelRow rows::to_host{build_moved<cuda::same_order>};
 
 }  // namespace cleave::runtime::cuda

@@ -192,12 +192,9 @@ KernelSource build_grid_sample(const KernelRequest& request, const Architecture&
 
 }  // namespace
 
-std::span<const KernelRow> vision_kernels() {
-  static constexpr KernelRow rows[] = {{"grid_sample", build_grid_sample},
-                                       {"non_max_suppression", build_suppression},
-                                       {"nonzero", build_nonzero},
-                                       {"roi_align", build_roi_align}};
-  return rows;
-}
+constexpr KernelRow rows::grid_sample{build_grid_sample};
+constexpr KernelRow rows::non_max_suppression{build_suppression};
+constexpr KernelRow rows::nonzero{build_nonzero};
+constexpr KernelRow rows::roi_align{build_roi_align};
 
 }  // namespace cleave::runtime::cuda

@@ -100,9 +100,7 @@ KernelSource build_update(const KernelRequest& request, const Architecture& arch
 
 }  // namespace
 
-std::span<const KernelRow> window_kernels() {
-  static constexpr KernelRow rows[] = {{"dynamic_slice", build_slice}, {"dynamic_update_slice", build_update}};
-  return rows;
-}
+constexpr KernelRow rows::dynamic_slice{build_slice};
+constexpr KernelRow rows::dynamic_update_slice{build_update};
 
 }  // namespace cleave::runtime::cuda

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "graph/ops/convolution.h"
+#include "graph/vocabulary.h"
 
 namespace cleave::runtime::cuda {
 namespace {
@@ -201,7 +202,7 @@ Dnn::~Dnn() {
 }
 
 bool has_convolution(const KernelRequest& request) {
-  if (request.op->name != "conv") return false;
+  if (request.op != &op::conv) return false;
   constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
   const DType dtype = request.result_types[0].dtype;
   if (!is_floating(dtype) || request.result_types[0].elements() == 0) return false;

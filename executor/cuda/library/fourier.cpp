@@ -1,6 +1,7 @@
 // One cuFFT plan transforms all lines of a tensor. A plan has one stride and one distance between lines. Lines with other axes both before
 // and after their axis therefore are copied end to end into scratch memory first, and back afterwards.
 #include "executor/cuda/library/fourier.h"
+#include "graph/vocabulary.h"
 
 #include <algorithm>
 
@@ -13,10 +14,10 @@ constexpr std::int64_t kThreads = 256, kMostBlocks = 4096;
 enum class FourierKind : std::uint8_t { forward, backward, from_real, to_real };
 
 std::optional<FourierKind> kind_of(const OpDef& op) {
-  if (op.name == "fft") return FourierKind::forward;
-  if (op.name == "ifft") return FourierKind::backward;
-  if (op.name == "rfft") return FourierKind::from_real;
-  if (op.name == "irfft") return FourierKind::to_real;
+  if (&op == &op::fft) return FourierKind::forward;
+  if (&op == &op::ifft) return FourierKind::backward;
+  if (&op == &op::rfft) return FourierKind::from_real;
+  if (&op == &op::irfft) return FourierKind::to_real;
   return std::nullopt;
 }
 

@@ -241,8 +241,8 @@ __device__ bool WRONG(Size count, const Real* vector, Size step) {
   const char* wrong = layout.op == SolverOp::solve || layout.op == SolverOp::inverse ? ops::kSingular
                       : layout.op == SolverOp::cholesky                              ? ops::kNotPositiveDefinite
                                                                                      : ops::kNotFinite;
-  source.fault = "`" + request.op->name + "`: the matrix " + wrong;
-  source.describe_fault = [batch, wrong, op = request.op->name](std::int64_t number) {
+  source.fault = "`" + std::string(request.op->name) + "`: the matrix " + wrong;
+  source.describe_fault = [batch, wrong, op = std::string(request.op->name)](std::int64_t number) {
     return "`" + op +
            "`: " + (number >= 0 ? batch.problem(number, wrong) : batch.problem(-1 - number, "has values that cuSOLVER did not find"));
   };

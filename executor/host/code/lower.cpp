@@ -6,6 +6,7 @@
 
 #include "executor/host/code/builder.h"
 #include "graph/op.h"
+#include "graph/vocabulary.h"
 
 namespace cleave::runtime::host {
 namespace {
@@ -242,11 +243,11 @@ bool Lowering::take(std::size_t step) {
 bool Lowering::lower(const kernels::FusedStep& step) {
   std::array<Value, 3> operands{};
   for (std::size_t k = 0; k < 3; ++k) operands[k] = value_of(step.operands[k < step.operands.size() ? k : 0]);
-  const std::size_t first = step.op->name == "astype" ? 0 : static_cast<std::size_t>(step.op->promote_from);
+  const std::size_t first = step.op == &op::astype ? 0 : static_cast<std::size_t>(step.op->promote_from);
   const Kind kind = *kind_of(type_of(step.operands[first])), to = *kind_of(step.type.dtype);
   Builder in(body_, kind, set_);
   Value made = Builder::kNone;
-  if (step.op->name == "astype") {
+  if (step.op == &op::astype) {
     made = convert(in, operands[0], to);
   } else if (const Rule rule = rule_for(step.op->name, kind)) {
     made = rule(in, operands[0], operands[1], operands[2]);

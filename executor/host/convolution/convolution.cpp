@@ -7,6 +7,7 @@
 #include "executor/host/fused.h"
 #include "executor/host/kernels.h"
 #include "executor/host/matmul/product.h"
+#include "graph/vocabulary.h"
 
 namespace cleave::runtime::host {
 namespace {
@@ -200,7 +201,7 @@ std::vector<TensorType> types_of(const KernelRequest& request, const FusedStep& 
 }  // namespace
 
 bool fuses_convolution(const KernelRequest& request) {
-  if (request.steps.size() < 2 || request.steps[0].op->name != "conv") return false;
+  if (request.steps.size() < 2 || request.steps[0].op != &op::conv) return false;
   const FusedStep& first = request.steps[0];
   const DType dtype = first.type.dtype;
   if ((dtype != DType::f32 && dtype != DType::f64) || request.written.empty() || request.written.back() + 1 != request.steps.size())
@@ -226,9 +227,6 @@ std::unique_ptr<HostKernel> prepare_fused_convolution(const KernelRequest& reque
   return make(std::make_unique<ConvolutionKernel<double>>(places_of(first.operands), conv, DType::f64));
 }
 
-std::span<const KernelRow> convolution_kernels() {
-  static constexpr KernelRow rows[] = {{"conv", convolution_kernel, prepare_convolution}};
-  return rows;
-}
+constexpr KernelRow rows::conv{convolution_kernel, prepare_convolution};
 
 }  // namespace cleave::runtime::host

@@ -148,9 +148,6 @@ std::unique_ptr<HostKernel> prepare_matmul(const KernelRequest& request) {
   return nullptr;
 }
 
-std::span<const KernelRow> matmul_kernels() {
-  static constexpr KernelRow rows[] = {{"matmul", matmul_kernel}};
-  return rows;
-}
+constexpr KernelRow rows::matmul{matmul_kernel};
 
 }  // namespace cleave::runtime::host

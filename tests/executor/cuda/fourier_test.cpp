@@ -36,7 +36,7 @@ TEST_F(CudaFourier, EqualsTheMeaning) {
   for (const OpSample& each : op_samples()) {
     if (family_of(each.op->name) != "fourier") continue;
     SCOPED_TRACE(describe(each));
-    seen.insert(each.op->name);
+    seen.insert(std::string(each.op->name));
     check(program_of(each), variant++);
     if (HasFailure()) return;
   }

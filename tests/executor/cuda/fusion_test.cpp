@@ -48,9 +48,9 @@ std::vector<std::string> groups_of(const std::shared_ptr<const Graph>& graph) {
   std::vector<std::string> texts;
   for (const FusionGroup& group : find_fusion(*planned.program, kAccelerator, cuda::fuses).groups) {
     std::string text;
-    for (const NodeId node : group.nodes) text += graph->nodes[node].op->name + " ";
+    for (const NodeId node : group.nodes) text += std::string(graph->nodes[node].op->name) + " ";
     text += "->";
-    for (const ValueId result : group.results) text += " " + graph->nodes[graph->values[result].producer].op->name;
+    for (const ValueId result : group.results) text += " " + std::string(graph->nodes[graph->values[result].producer].op->name);
     texts.push_back(text);
   }
   return texts;

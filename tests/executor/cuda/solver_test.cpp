@@ -48,7 +48,7 @@ TEST_F(CudaSolver, EqualsTheMeaning) {
     if (HasFailure()) return;
     if (supported(program, FakeDriver::libraries())) {
       EXPECT_GT(counts_["cusolverDnSetStream"], 0);
-      seen.insert(each.op->name);
+      seen.insert(std::string(each.op->name));
     }
   }
   EXPECT_EQ(seen.size(), 10U);

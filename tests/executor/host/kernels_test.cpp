@@ -146,12 +146,6 @@ TEST(Kernels, DivideAsInNumPyToTheSignOfZeros) {
   expect_divisions("remainder", kDivisionF64, kDivisionF64.remainders);
 }
 
-TEST(Kernels, StandInTheFamiliesOfTheirOps) {
-  for (const host::KernelFamily& family : host::kernel_families()) {
-    for (const host::KernelRow& row : family.rows()) EXPECT_EQ(family_of(row.op), family.name) << row.op;
-  }
-}
-
 TEST(Kernels, EveryElementwiseOpHasALoop) {
   for (const OpSample& sample : op_samples()) {
     if (!sample.op->elementwise()) continue;

@@ -301,7 +301,7 @@ std::string to_text(const KernelRequest& request) {
   std::string text;
   for (const TensorType& type : request.input_types) text += to_string(type) + " ";
   for (const FusedStep& step : request.steps) {
-    text += "| " + step.op->name;
+    text += "| " + std::string(step.op->name);
     for (const std::size_t operand : step.operands) text += " " + std::to_string(operand);
     text += " -> " + to_string(step.type) + " ";
   }

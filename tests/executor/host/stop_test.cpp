@@ -305,8 +305,8 @@ std::vector<OpSample>* Stop::calls = nullptr;
 
 TEST_F(Stop, EveryOpHasASlowCallOrAReason) {
   std::set<std::string> there;
-  for (const OpSample& call : *calls) there.insert(call.op->name);
-  for (const OpDef* op : all_ops()) EXPECT_NE(there.contains(op->name), kNotSlow.contains(op->name)) << op->name;
+  for (const OpSample& call : *calls) there.insert(std::string(call.op->name));
+  for (const OpDef* op : all_ops()) EXPECT_NE(there.contains(std::string(op->name)), kNotSlow.contains(std::string(op->name))) << op->name;
 }
 
 TEST_F(Stop, EveryKernelLooks) {

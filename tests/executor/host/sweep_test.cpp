@@ -51,7 +51,7 @@ class Calls {
   }
 
   void fill() {
-    const std::string& name = op_.name;
+    const std::string_view name = op_.name;
     const auto has = [&](std::string_view attribute) {
       return std::any_of(op_.attributes.begin(), op_.attributes.end(), [&](const AttributeDef& def) { return def.name == attribute; });
     };
@@ -192,7 +192,7 @@ class Place {
 };
 
 std::string describe(const Call& call, std::int64_t offset) {
-  std::string text = call.op->name + "(";
+  std::string text = std::string(call.op->name) + "(";
   for (std::size_t i = 0; i < call.inputs.size(); ++i) text += (i > 0 ? ", " : "") + to_string(call.inputs[i]);
   return text + ") -> " + to_string(call.results[0]) + " at offset " + std::to_string(offset);
 }
@@ -238,7 +238,7 @@ void check(const Call& call, std::set<std::string>& twins) {
   ASSERT_TRUE(call.op->meaning({call.attributes, inputs, expected, kNoOutput}).ok()) << describe(call, 0);
   const double length = reduction_length(*call.op, call.attributes, inputs, expected);
   if (const std::optional<Array> naive = naive_result(*call.op, call.attributes, inputs, call.results[0])) {
-    twins.insert(call.op->name);
+    twins.insert(std::string(call.op->name));
     EXPECT_EQ(difference(expected[0], *naive, length).value_or(""), "") << "meaning of " << describe(call, 0);
   }
   if (host_kernel(*call.op) == run_meaning) return;
@@ -287,7 +287,7 @@ std::vector<const OpDef*> swept_ops() {
   std::vector<const OpDef*> ops;
   for (const OpDef* op : all_ops()) {
     if (kElsewhere.contains(op->name)) continue;
-    if (host_kernel(*op) != run_meaning || kWithTwin.contains(op->name)) ops.push_back(op);
+    if (host_kernel(*op) != run_meaning || kWithTwin.contains(std::string(op->name))) ops.push_back(op);
   }
   return ops;
 }
@@ -308,10 +308,10 @@ TEST_P(Sweep, KernelsAgreeWithMeaningsAtEveryLength) {
     }
   }
   EXPECT_GE(calls, lengths) << "an op that the sweep does not know how to call";
-  EXPECT_EQ(twins.contains(op.name), kWithTwin.contains(op.name));
+  EXPECT_EQ(twins.contains(std::string(op.name)), kWithTwin.contains(std::string(op.name)));
 }
 
-INSTANTIATE_TEST_SUITE_P(Host, Sweep, ::testing::ValuesIn(swept_ops()), [](const auto& test) { return test.param->name; });
+INSTANTIATE_TEST_SUITE_P(Host, Sweep, ::testing::ValuesIn(swept_ops()), [](const auto& test) { return std::string(test.param->name); });
 
 }  // namespace
 }  // namespace cleave::testing

@@ -59,7 +59,7 @@ TEST(RowCut, GivesWhatTheWholeGivesForEverySample) {
     const std::optional<RowCut> cut = row_cut(request);
     if (!cut) continue;
     if (check(request, sample.inputs, *cut, ++seed) < 2) continue;
-    if (!sample.op->elementwise()) reductions.insert(sample.op->name);
+    if (!sample.op->elementwise()) reductions.insert(std::string(sample.op->name));
     elementwise += sample.op->elementwise();
     if (HasFailure()) return;
   }

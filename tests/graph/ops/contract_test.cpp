@@ -71,7 +71,7 @@ TEST(OpContract, RecordsAreComplete) {
     EXPECT_EQ(op->scalar.empty(), op->scalar_integer.empty());
     std::set<std::string> names;
     for (const AttributeDef& def : op->attributes) {
-      EXPECT_TRUE(names.insert(def.name).second) << def.name;
+      EXPECT_TRUE(names.insert(std::string(def.name)).second) << def.name;
       EXPECT_FALSE(def.required && def.fallback) << def.name;
     }
     if (op->elementwise()) {
@@ -83,7 +83,7 @@ TEST(OpContract, RecordsAreComplete) {
 TEST(OpContract, SignaturesAgreeWithOperandsAndAttributes) {
   for (const OpDef* op : all_functions()) {
     SCOPED_TRACE(op->signature);
-    const Signature signature = parse(op->signature);
+    const Signature signature = parse(std::string(op->signature));
     EXPECT_EQ(signature.name, op->name);
     int least = 0, most = 0;
     std::set<std::string> named;
@@ -103,7 +103,7 @@ TEST(OpContract, SignaturesAgreeWithOperandsAndAttributes) {
     if (most >= 0) {
       EXPECT_EQ(least, op->min_inputs);
     }
-    for (const AttributeDef& def : op->attributes) EXPECT_TRUE(named.contains(def.name)) << def.name;
+    for (const AttributeDef& def : op->attributes) EXPECT_TRUE(named.contains(std::string(def.name))) << def.name;
   }
 }
 
@@ -210,7 +210,7 @@ TEST(OpContract, WrongNumbersOfOperandsAreRefused) {
     if (op.min_inputs > 0) {
       const auto error = normalize_call(op, static_cast<std::size_t>(op.min_inputs) - 1, attributes);
       ASSERT_TRUE(error) << op.name;
-      EXPECT_NE(error->message.find("`" + op.name + "` takes "), std::string::npos) << error->message;
+      EXPECT_NE(error->message.find("`" + std::string(op.name) + "` takes "), std::string::npos) << error->message;
     }
     if (op.max_inputs >= 0) {
       EXPECT_TRUE(normalize_call(op, static_cast<std::size_t>(op.max_inputs) + 1, attributes)) << op.name;
@@ -227,7 +227,7 @@ TEST(OpContract, WrongAttributesAreRefused) {
     EXPECT_EQ(error->kind, DiagnosticKind::unknown);
     for (const AttributeDef& def : sample.op->attributes) {
       Attributes wrong = sample.attributes;
-      wrong.set(def.name, std::vector<TensorType>{});  // no op takes types
+      wrong.set(std::string(def.name), std::vector<TensorType>{});  // no op takes types
       if (def.type != AttributeDef::Type::any) {
         EXPECT_TRUE(normalize_call(*sample.op, sample.inputs.size(), wrong)) << describe(sample) << " " << def.name;
       }
@@ -248,7 +248,7 @@ TEST(OpContract, ElementwiseOpsRefuseShapesThatDoNotBroadcast) {
     const auto result = infer(*sample.op, types, sample.attributes);
     ASSERT_EQ(result.index(), 1U) << describe(sample);
     EXPECT_EQ(std::get<TypeError>(result).kind, DiagnosticKind::shape);
-    EXPECT_EQ(std::get<TypeError>(result).message.find("`" + sample.op->name + "` of "), 0U) << std::get<TypeError>(result).message;
+    EXPECT_EQ(std::get<TypeError>(result).message.find("`" + std::string(sample.op->name) + "` of "), 0U) << std::get<TypeError>(result).message;
   }
 }
 

@@ -143,7 +143,7 @@ TEST(InPlace, WhatKeepsBytesKeepsThem) {
     const Array &x = sample.inputs[0], &y = results->front();
     ASSERT_EQ(x.type().bytes(), y.type().bytes());
     EXPECT_TRUE(std::equal(x.bytes(), x.bytes() + x.type().bytes(), y.bytes()));
-    seen.insert(sample.op->name);
+    seen.insert(std::string(sample.op->name));
   }
   EXPECT_THAT(seen, ElementsAre("bitcast", "expand_dims", "reshape", "squeeze", "to_accelerator", "to_host"));
 }

@@ -43,7 +43,7 @@ std::vector<std::string> groups(const Graph& graph, DeviceId side, const FusionR
   std::vector<std::string> texts;
   for (const FusibleGroup& group : find_fusible(graph, Dataflow(graph), side, rule)) {
     std::string text;
-    for (const NodeId node : group.nodes) text += (text.empty() ? "" : " ") + graph.nodes[node].op->name;
+    for (const NodeId node : group.nodes) text += (text.empty() ? "" : " ") + std::string(graph.nodes[node].op->name);
     texts.push_back(text);
   }
   return texts;

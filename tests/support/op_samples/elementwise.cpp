@@ -7,11 +7,11 @@ namespace cleave::testing {
 namespace {
 
 /// The range in which a math function is defined, and in which powers stay small.
-Range range_for(const std::string& op) {
+Range range_for(std::string_view op) {
   static const std::map<std::string, Range> ranges = {
       {"log", {0.1, 4}}, {"log2", {0.1, 4}},       {"log1p", {-0.5, 4}}, {"sqrt", {0, 4}},  {"rsqrt", {0.1, 4}}, {"log10", {0.1, 4}},
       {"acosh", {1, 4}}, {"atanh", {-0.95, 0.95}}, {"asin", {-1, 1}},    {"acos", {-1, 1}}, {"pow", {0.1, 3}}};
-  const auto found = ranges.find(op);
+  const auto found = ranges.find(std::string(op));
   return found == ranges.end() ? Range{} : found->second;
 }
 

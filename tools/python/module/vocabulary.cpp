@@ -112,13 +112,13 @@ Counts result_counts(const OpDef& op) {
 
 nb::dict described(const OpDef& op) {
   nb::dict result;
-  result["name"] = op.name;
-  result["signature"] = op.signature;
-  result["summary"] = op.summary;
+  result["name"] = std::string(op.name);
+  result["signature"] = std::string(op.signature);
+  result["summary"] = std::string(op.summary);
   nb::list attributes;
   for (const AttributeDef& definition : op.attributes)
-    attributes.append(nb::make_tuple(definition.name, std::string(type_name(definition.type)),
-                                     definition.fallback ? text_of(*definition.fallback) : std::string(), definition.required));
+    attributes.append(nb::make_tuple(std::string(definition.name), std::string(type_name(definition.type)),
+                                     definition.fallback ? text_of(to_value(*definition.fallback)) : std::string(), definition.required));
   result["attributes"] = attributes;
   nb::list counts;
   for (const std::size_t count : result_counts(op)) counts.append(count);

@@ -1,0 +1,22 @@
+// The records of all operations and composite functions as objects: `op::matmul`. A record is a constant that graph/ops/FAMILY.cpp
+// defines; a name that is not in graph/vocabulary.list does not compile, and one without a record does not link.
+#pragma once
+
+#include "graph/op.h"
+
+namespace cleave {
+namespace ops::op {
+
+// NOLINTBEGIN(cppcoreguidelines-macro-usage)
+#define CLEAVE_FAMILY(file, title)
+#define CLEAVE_OP(name) extern const OpDef name;
+#define CLEAVE_COMPOSITE(name) extern const OpDef name;
+#include "graph/vocabulary.list"
+#undef CLEAVE_COMPOSITE
+#undef CLEAVE_OP
+#undef CLEAVE_FAMILY
+// NOLINTEND(cppcoreguidelines-macro-usage)
+
+}  // namespace ops::op
+namespace op = ops::op;
+}  // namespace cleave
