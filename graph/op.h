@@ -126,7 +126,7 @@ struct OpDef {
   /// The form of the work, for ops for which equal amounts of work differ in cost. Null for all others.
   WorkForm (*form)(std::span<const TensorType> inputs, std::span<const TensorType> results, const Attributes& attributes) = nullptr;
   /// The reference implementation on the host, with which every kernel is compared. Data errors (an index out of range) are an Error.
-  Status (*meaning)(const OpCall& call) = nullptr;
+  Status (*reference)(const OpCall& call) = nullptr;
 
   /// Element-wise ops only: the scalar expression in C over operands `a`, `b`, `c`, from which host and device code come; else empty. The
   /// expression uses C math names (`exp(a)`), `?:`, casts, and `T`, the compute type of the operands (f16 and bf16 compute in f32; the
@@ -154,7 +154,7 @@ struct OpDef {
 };
 
 /// Checks the number of operands and the attributes, and normalizes the attributes: fills in fallbacks, turns an integer into a list of one
-/// for `integers` and into a double for `number`. Must run before type_rule, cost and meaning, which rely on it.
+/// for `integers` and into a double for `number`. Must run before type_rule, cost and reference, which rely on it.
 std::optional<TypeError> normalize_call(const OpDef& op, std::size_t input_count, Attributes& attributes);
 
 /// The op of this name; null if there is none. The list is graph/vocabulary.list.

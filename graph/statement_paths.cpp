@@ -170,7 +170,7 @@ StatementPaths::StatementPaths(const Graph& graph) {
   StatementWalk(graph, *this).run();
 }
 
-std::size_t StatementPaths::PlaceHash::operator()(const Place& place) const noexcept {
+std::size_t StatementPaths::SourcePositionHash::operator()(const SourcePosition& place) const noexcept {
   const auto mix = [](std::size_t hash, std::size_t next) { return (hash ^ next) * 0x9e3779b97f4a7c15u; };
   const auto position = static_cast<std::size_t>(place.line) << 20 ^ static_cast<std::size_t>(place.column);
   return mix(mix(std::hash<std::string_view>()(place.file), position), std::hash<const void*>()(place.via));

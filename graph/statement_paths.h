@@ -29,14 +29,14 @@ class StatementPaths {
   [[nodiscard]] IdVector<NodeId, std::string> of_nodes(const Graph& graph) const;
 
  private:
-  struct Place {
+  struct SourcePosition {
     std::string_view file;
     int line, column;
     const SourceFrame* via;
-    friend bool operator==(const Place&, const Place&) = default;
+    friend bool operator==(const SourcePosition&, const SourcePosition&) = default;
   };
-  struct PlaceHash {
-    std::size_t operator()(const Place& place) const noexcept;
+  struct SourcePositionHash {
+    std::size_t operator()(const SourcePosition& place) const noexcept;
   };
   /// A container of statements: a loop body, an arm, or a called function.
   struct Scope {
@@ -57,14 +57,14 @@ class StatementPaths {
   };
 
   friend class StatementWalk;
-  static Place key(const SourceLocation& place) { return {place.file_name(), place.line, place.column, place.via.get()}; }
+  static SourcePosition key(const SourceLocation& place) { return {place.file_name(), place.line, place.column, place.via.get()}; }
   [[nodiscard]] std::string of(const Scope& scope) const;
   [[nodiscard]] std::string of_node(const Graph& graph, NodeId node) const;
 
   std::vector<Scope> scopes_;
   std::vector<Statement> statements_;
   std::vector<Operation> operations_;
-  std::unordered_map<Place, std::size_t, PlaceHash> operation_at_;
+  std::unordered_map<SourcePosition, std::size_t, SourcePositionHash> operation_at_;
   std::vector<SourceLocation> kept_;  ///< keeps alive the strings and frames that the keys point to
 };
 

@@ -12,7 +12,7 @@ Result<Array> evaluate(std::string_view op, std::vector<Array> inputs, const Att
   Result<Array> result = Array::allocate(type);
   if (!result) return result;
   OpContext context{[](std::string_view) {}};
-  Status status = definition->meaning({attributes, inputs, std::span(&*result, 1), context});
+  Status status = definition->reference({attributes, inputs, std::span(&*result, 1), context});
   return status ? std::move(result) : Result<Array>(status.error());
 }
 

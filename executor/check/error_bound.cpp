@@ -60,7 +60,7 @@ struct Bounded {
     const TypeResult typed = op.type_rule(types, attributes);
     for (const TensorType& type : std::get<0>(typed)) results.emplace_back(type);
     const OpContext silent{[](std::string_view) {}};
-    const Status status = op.meaning({attributes, changed, results, silent});
+    const Status status = op.reference({attributes, changed, results, silent});
     CLEAVE_CHECK(status.ok(), "a bounded op that fails for some data");
     return std::move(results[0]);
   }

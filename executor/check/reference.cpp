@@ -105,7 +105,7 @@ class Walk {
     auto bound = bound_.find(id);
     const Attributes& attributes = bound == bound_.end() ? node.attributes : bound->second;
     sample_clock_.begin();
-    const ForeignPlace place(node.location);
+    const ForeignCallScope place(node.location);
     if (Status status = call(*node.op, {attributes, inputs, results, context_}); !status) return at_node(graph_, id, status.error());
     const SampleClock::Sample sample = sample_clock_.end();
     observation_.seconds(id, sample.seconds, sample.preempted);
@@ -115,7 +115,7 @@ class Walk {
 
   /// Runs the reference implementation; an exception of a user's function becomes an Error.
   static Status call(const OpDef& op, const OpCall& call) {
-    return detail::guard_user("the called function", [&] { return op.meaning(call); });
+    return detail::guard_user("the called function", [&] { return op.reference(call); });
   }
 
   Status begin_for(NodeId id) {

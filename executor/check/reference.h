@@ -1,5 +1,5 @@
-// The reference executor: walks the Graph node by node and runs each op's reference implementation (`meaning`). It is slow and obvious, and
-// all other executors are tested against it.
+// The reference executor: walks the Graph node by node and runs each op's reference implementation (`reference`). It is slow and obvious,
+// and all other executors are tested against it.
 #pragma once
 
 #include "executor/arguments/run_options.h"

@@ -17,8 +17,8 @@
 namespace cleave::runtime {
 namespace {
 
-Result<std::vector<Array>> meaning_of(const Graph& graph, const BoundAttributes& bound, NodeId id, std::span<const Array> inputs,
-                                      const CallLimits* limits = nullptr) {
+Result<std::vector<Array>> reference_results(const Graph& graph, const BoundAttributes& bound, NodeId id, std::span<const Array> inputs,
+                                             const CallLimits* limits = nullptr) {
   const Node& node = graph.nodes[id];
   std::vector<Array> expected;
   for (const ValueId result : node.results) {
@@ -28,14 +28,15 @@ Result<std::vector<Array>> meaning_of(const Graph& graph, const BoundAttributes&
   }
   const OpContext silent{[](std::string_view) {}, limits};
   const Status status = detail::guard_user("the called function", [&] {
-    return node.op->meaning({attributes_of(graph, bound, id), inputs, expected, silent});
+    return node.op->reference({attributes_of(graph, bound, id), inputs, expected, silent});
   });
   if (!status) return at_node(graph, id, status.error());
   return expected;
 }
 
 Error differs(const Graph& graph, NodeId id, const std::string& what) {
-  return at_node(graph, id, Error{"`" + graph.display_name(id) + "` differs from its meaning: " + what, {}, ErrorKind::machine});
+  return at_node(graph, id,
+                 Error{"`" + graph.display_name(id) + "` differs from its reference implementation: " + what, {}, ErrorKind::machine});
 }
 
 /// The largest magnitude among finite elements, or 1.
@@ -63,7 +64,7 @@ Result<std::optional<Array>> rounding_of(const Graph& graph, const BoundAttribut
                    [](float x) { return std::fabs(x); });
     magnitudes.push_back(*std::move(array));
   }
-  Result<std::vector<Array>> sums = meaning_of(graph, bound, id, magnitudes);
+  Result<std::vector<Array>> sums = reference_results(graph, bound, id, magnitudes);
   if (!sums) return sums.error();
   const float each = precision == Precision::tf32 ? 0x1p-10F : 0x1p-7F;
   Array& slack = sums->front();
@@ -119,15 +120,15 @@ Status announce_check(const Graph& graph, NodeId id, const std::function<void(st
   });
 }
 
-std::optional<Error> check_against_meaning(const Graph& graph, const BoundAttributes& bound, NodeId id, std::span<const Array> inputs,
-                                           std::span<const Array> results, const CallLimits* limits, const PrecisionOf& precision) {
+std::optional<Error> check_against_reference(const Graph& graph, const BoundAttributes& bound, NodeId id, std::span<const Array> inputs,
+                                             std::span<const Array> results, const CallLimits* limits, const PrecisionOf& precision) {
   const OpDef& op = *graph.nodes[id].op;
   const Attributes& attributes = attributes_of(graph, bound, id);
   if (has_equation(op, inputs, results)) {
     const std::optional<std::string> what = unsatisfied(op, attributes, inputs, results);
     return what ? std::optional(differs(graph, id, *what)) : std::nullopt;
   }
-  const Result<std::vector<Array>> expected = meaning_of(graph, bound, id, inputs, limits);
+  const Result<std::vector<Array>> expected = reference_results(graph, bound, id, inputs, limits);
   if (!expected) return expected.error();
   const Result<std::optional<Array>> slack = slack_of(graph, bound, id, inputs, precision);
   if (!slack) return slack.error();
@@ -141,8 +142,8 @@ std::optional<Error> check_against_meaning(const Graph& graph, const BoundAttrib
   return std::nullopt;
 }
 
-std::optional<Error> check_against_meanings(const Graph& graph, const BoundAttributes& bound, const FusionGroup& group,
-                                            std::span<const Array> inputs, std::span<const Array> results, const PrecisionOf& precision) {
+std::optional<Error> check_against_references(const Graph& graph, const BoundAttributes& bound, const FusionGroup& group,
+                                              std::span<const Array> inputs, std::span<const Array> results, const PrecisionOf& precision) {
   std::vector<std::pair<ValueId, Array>> known;
   for (std::size_t i = 0; i < inputs.size(); ++i) known.emplace_back(group.inputs[i], inputs[i]);
   // The error allowed for an earlier operation of the group grows with its elements' magnitude, like the terms of a sum.
@@ -153,7 +154,7 @@ std::optional<Error> check_against_meanings(const Graph& graph, const BoundAttri
     std::vector<Array> operands;
     for (const ValueId input : node.inputs)
       operands.push_back(std::find_if(known.begin(), known.end(), [&](const auto& each) { return each.first == input; })->second);
-    Result<std::vector<Array>> expected = meaning_of(graph, bound, id, operands);
+    Result<std::vector<Array>> expected = reference_results(graph, bound, id, operands);
     if (!expected) return expected.error();
     const double size = is_floating((*expected)[0].dtype()) ? largest_magnitude((*expected)[0]) : 1;
     length = std::max(length, reduction_length(*node.op, attributes_of(graph, bound, id), operands, *expected)) + size * size;

@@ -22,12 +22,12 @@ using PrecisionOf = std::function<Precision(NodeId)>;
 /// The Error of verify mode for a node whose kernel disagrees with the reference implementation; nullopt if they agree. `results` were
 /// computed from `inputs`. A host function is called once more, within `limits`. A product in less precision than f32 may differ by the
 /// effect of rounding its operands.
-std::optional<Error> check_against_meaning(const Graph& graph, const BoundAttributes& bound, NodeId node, std::span<const Array> inputs,
-                                           std::span<const Array> results, const CallLimits* limits = nullptr,
-                                           const PrecisionOf& precision = nullptr);
+std::optional<Error> check_against_reference(const Graph& graph, const BoundAttributes& bound, NodeId node, std::span<const Array> inputs,
+                                             std::span<const Array> results, const CallLimits* limits = nullptr,
+                                             const PrecisionOf& precision = nullptr);
 /// The same for a group that ran as one kernel: the Error names the first node whose result differs.
-std::optional<Error> check_against_meanings(const Graph& graph, const BoundAttributes& bound, const FusionGroup& group,
-                                            std::span<const Array> inputs, std::span<const Array> results,
-                                            const PrecisionOf& precision = nullptr);
+std::optional<Error> check_against_references(const Graph& graph, const BoundAttributes& bound, const FusionGroup& group,
+                                              std::span<const Array> inputs, std::span<const Array> results,
+                                              const PrecisionOf& precision = nullptr);
 
 }  // namespace cleave::runtime

@@ -10,10 +10,10 @@
 
 namespace cleave::runtime::cuda {
 
-/// The launch that copies all pieces of a packet at once. The packet's address is set at each launch.
+/// The launch that copies all pieces of a coalesced transfer at once. The address of the packed values is set at each launch.
 struct PreparedPieces {
   PreparedLaunch launch;
-  std::size_t packet = 0;  ///< index of the packet's address in `launch.values`
+  std::size_t packed = 0;  ///< index of the address of the packed values in `launch.values`
   std::int64_t end = 0;    ///< the end of the part of the arena that it touches
 };
 
@@ -28,7 +28,7 @@ class CudaCoalescedCopies final : public CoalescedCopies {
   PreparedPieces& operator[](PiecesId id) { return pieces_[id.index]; }
 
  private:
-  Status copy(Stream stream, PreparedPieces& pieces, const std::byte* packet, const Origin& origin);
+  Status copy(Stream stream, PreparedPieces& pieces, const std::byte* packed, const Origin& origin);
 
   Context& context_;
   CudaStreams& streams_;

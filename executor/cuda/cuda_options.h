@@ -8,7 +8,7 @@
 #include <string>
 
 #include "executor/cuda/compiler.h"
-#include "executor/cuda/kernels/packet.h"
+#include "executor/cuda/kernels/coalesced_copy.h"
 #include "executor/cuda/kernels/product.h"
 #include "executor/cuda/library/library_op.h"
 #include "executor/cuda/matmul/blas_api.h"
@@ -35,7 +35,7 @@ struct CudaOptions {
   std::function<std::optional<KernelSource>(const KernelRequest&, const Architecture&)> source = kernel_source;
   /// Makes the kernel of a product for which cuBLASLt has no algorithm.
   std::function<KernelSource(const KernelRequest&, const Architecture&)> product = product_source;
-  std::function<KernelSource(std::span<const Piece>, bool unpacks)> packet = packet_source;
+  std::function<KernelSource(std::span<const Piece>, bool unpacks)> coalesced_copy = coalesced_copy_source;
   /// Sees, and may change, the kernels around a library's calls; may be null.
   std::function<void(const KernelRequest&, KernelSource&)> around;
 };

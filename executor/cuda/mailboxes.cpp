@@ -42,7 +42,7 @@ Status CudaMailboxes::hand_over(Handover what, CUstream stream) const {
 
 /// Enqueues the copy of `pieces`, if any, as a kernel of its own, and then the hand-over kernel.
 Status CudaMailboxes::deliver(const Delivery& delivery, const Origin& origin, PreparedPieces* pieces, Handover what) {
-  if (pieces && pieces->launch.function) pieces->launch.values[pieces->packet] = address_of(delivery.slot.data);
+  if (pieces && pieces->launch.function) pieces->launch.values[pieces->packed] = address_of(delivery.slot.data);
   return streams_.enqueue(Stream::compute, origin, [&](CUstream stream, std::uint64_t command) {
     Status status = wait_for_host(delivery.mailbox, delivery.after, stream);
     if (status && pieces && pieces->launch.function) status = enqueue(context_, pieces->launch, stream, command);

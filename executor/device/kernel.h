@@ -67,7 +67,7 @@ class HostKernel {
   virtual Status run_pieces(const KernelCall& call, std::int64_t /*begin*/, std::int64_t /*end*/) { return run(call); }
 };
 
-/// The host's kernel for `op`: a fast one if the table has one, else `run_meaning`.
+/// The host's kernel for `op`: a fast one if the table has one, else `run_reference`.
 Kernel host_kernel(const OpDef& op);
 /// Prepares the host's fastest kernel for a request, whose ranges are ignored. A request of several steps must satisfy `host_fuses`.
 std::unique_ptr<HostKernel> prepare_host_kernel(const KernelRequest& request);
@@ -77,8 +77,8 @@ std::unique_ptr<HostKernel> prepare_in_pieces(const KernelRequest& request);
 /// Whether the host runs these steps as one kernel.
 bool host_fuses(const KernelRequest& request);
 
-/// Runs the op's reference implementation (`meaning`) on the memory of the call.
-Status run_meaning(const KernelCall& call);
+/// Runs the op's reference implementation (`reference`) on the memory of the call.
+Status run_reference(const KernelCall& call);
 /// Runs `kernel`; an exception from it or from a user's function becomes an Error.
 Status run_guarded(Kernel kernel, const KernelCall& call);
 Status run_guarded(HostKernel& kernel, const KernelCall& call);

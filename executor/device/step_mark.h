@@ -15,24 +15,24 @@ class StepMark {
   StepMark& operator=(const StepMark&) = delete;
   ~StepMark() { set(outer_); }
 
-  struct Place {
+  struct MarkedStep {
     const Graph* graph = nullptr;
     NodeId node;
   };
-  static Place& current() {
-    static thread_local Place place;
+  static MarkedStep& current() {
+    static thread_local MarkedStep place;
     return place;
   }
 
  private:
   /// The fences keep the compiler from moving the store: its only reader is a signal handler of this thread.
-  static void set(const Place& place) {
+  static void set(const MarkedStep& place) {
     std::atomic_signal_fence(std::memory_order_seq_cst);
     current() = place;
     std::atomic_signal_fence(std::memory_order_seq_cst);
   }
 
-  Place outer_;
+  MarkedStep outer_;
 };
 
 }  // namespace cleave::runtime

@@ -259,7 +259,7 @@ bool FusedKernel::runs_in_place() const {
 /// Runs the one piece of code tile by tile with little overhead between tiles, which may be short.
 void FusedKernel::run_code(const KernelCall& call, std::int64_t begin, std::int64_t end) const {
   const Piece& piece = pieces_[0];
-  std::array<TileReader::Place, kMostValues> places;
+  std::array<TileReader::OperandPosition, kMostValues> places;
   std::array<const std::byte*, kMostValues> reads;
   std::array<std::byte*, kMostSteps> to;
   for (std::size_t k = 0; k < piece.reads.size(); ++k) places[k] = readers_[piece.reads[k]].place(begin);

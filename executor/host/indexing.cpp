@@ -151,7 +151,7 @@ Status take_kernel(const KernelCall& call) {
   return dispatch(call.inputs[1].type->dtype, [&](auto zero) -> Status {
     using Index = decltype(zero);
     if constexpr (std::is_integral_v<Index> && !std::is_same_v<Index, bool>) return take<Index>(call, table);
-    return run_meaning(call);
+    return run_reference(call);
   });
 }
 

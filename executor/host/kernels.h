@@ -13,7 +13,7 @@ struct KernelRow {
   std::unique_ptr<HostKernel> (*prepare)(const KernelRequest& request) = nullptr;  ///< null unless the kernel keeps state between calls
 };
 /// The row of an operation whose reference implementation is its kernel.
-inline constexpr KernelRow kReferenceOnly{run_meaning};
+inline constexpr KernelRow kReferenceOnly{run_reference};
 
 /// One row for each operation of the vocabulary: a family's file defines `rows::sort`, and what has no row does not link.
 namespace rows {

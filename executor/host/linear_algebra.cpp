@@ -4,7 +4,7 @@
 #include <cmath>
 #include <vector>
 
-#include "executor/host/apart.h"
+#include "executor/host/isolated_thread.h"
 #include "executor/host/kernels.h"
 #include "executor/host/lapack.h"
 #include "graph/base/stop.h"
@@ -320,7 +320,7 @@ class Matrices final : public HostKernel {
     if (task.b) own->b.assign(task.b, task.b + std::int64_t{task.n} * task.sides);
     for (std::size_t r = 0; r < call.results.size(); ++r)
       own->results[r].resize(static_cast<std::size_t>(call.results[r].type->elements() / count));
-    run_apart([own, routine, m = task.m, n = task.n, sides = task.sides, upper = task.upper] {
+    run_isolated([own, routine, m = task.m, n = task.n, sides = task.sides, upper = task.upper] {
       T* results[3] = {own->results[0].data(), own->results[1].data(), own->results[2].data()};
       const auto alone = lapack()->enter();
       own->problem =

@@ -103,7 +103,7 @@ std::unique_ptr<HostKernel> prepare_pool(const KernelRequest& request) {
     if (request.result_types[0].dtype == DType::f32) return std::make_unique<PoolKernel<float>>(request, means);
     if (request.result_types[0].dtype == DType::f64) return std::make_unique<PoolKernel<double>>(request, means);
   }
-  return plain_kernel(run_meaning);
+  return plain_kernel(run_reference);
 }
 
 template <bool means>

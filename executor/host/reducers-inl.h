@@ -150,8 +150,8 @@ struct FinderOf {
   static void in_columns(const std::byte* bytes, std::int64_t rows, std::int64_t width, std::int64_t stride, std::int32_t* places) {
     using Place = std::conditional_t<sizeof(T) == 8, std::int64_t, std::int32_t>;  // as wide as the elements, for vectors
     const T* in = reinterpret_cast<const T*>(bytes);
-    S best[Finder::kMostWidth];
-    Place at[Finder::kMostWidth];
+    S best[ExtremeFinder::kMostWidth];
+    Place at[ExtremeFinder::kMostWidth];
     for (std::int64_t j = 0; j < width; ++j) {
       best[j] = Of::lift(in[j]);
       at[j] = 0;
@@ -173,7 +173,7 @@ struct FinderOf {
     const S earlier = Of::lift(*reinterpret_cast<const T*>(a));
     return earlier == earlier && Of::beats(Of::lift(*reinterpret_cast<const T*>(b)), earlier);
   }
-  static constexpr Finder finder{in_row, in_lines, in_columns, beats, kGroup + 1};
+  static constexpr ExtremeFinder finder{in_row, in_lines, in_columns, beats, kGroup + 1};
 };
 
 /// Selects the instance for an element type; null for types without these loops.
@@ -200,8 +200,8 @@ const Reducer* extreme_on(DType element) {
   });
 }
 template <bool largest>
-const Finder* finder_on(DType element) {
-  return dispatch(element, [](auto zero) -> const Finder* {
+const ExtremeFinder* finder_on(DType element) {
+  return dispatch(element, [](auto zero) -> const ExtremeFinder* {
     using T = decltype(zero);
     if constexpr (kLoopsFor<T> && !std::is_same_v<T, bool>) {
       return &FinderOf<T, largest>::finder;
@@ -221,7 +221,7 @@ inline const Reducer* find_extreme(std::string_view op, DType element) {
   if (op == "max") return extreme_on<true>(element);
   return op == "min" ? extreme_on<false>(element) : nullptr;
 }
-inline const Finder* find_place(std::string_view op, DType element) {
+inline const ExtremeFinder* find_place(std::string_view op, DType element) {
   if (op == "argmax") return finder_on<true>(element);
   return op == "argmin" ? finder_on<false>(element) : nullptr;
 }

@@ -184,7 +184,7 @@ Status reduction_kernel(const KernelCall& call) {
   const TensorType &from = *call.inputs[0].type, &to = *call.results[0].type;
   const std::optional<ReducedExtents> n = reduced_extents(from.shape, call.attributes);
   const std::optional<RowReduction> by = row_reduction(call.op, from.dtype, to.dtype);
-  if (!n || !by) return run_meaning(call);
+  if (!n || !by) return run_reference(call);
   if (to.elements() == 0) return {};
   const Reduction of{call, *by, *by->reducer, by->finish, *n, by->element, by->result};
   if (n->inner == 1) {
@@ -196,7 +196,7 @@ Status reduction_kernel(const KernelCall& call) {
 }
 
 /// The position of the extreme in a long row, from the positions in its pieces.
-std::int32_t place_in_row(const Finder& by, const std::byte* in, std::int64_t count, std::int64_t element, Workers& workers) {
+std::int32_t place_in_row(const ExtremeFinder& by, const std::byte* in, std::int64_t count, std::int64_t element, Workers& workers) {
   const std::int64_t piece = piece_of(count, kPiece, kMostPieces), pieces = (count + piece - 1) / piece;
   std::array<std::int64_t, kMostPieces> places{};
   workers.each_part(count, piece, [&](std::int64_t begin, std::int64_t end) {
@@ -211,7 +211,7 @@ std::int32_t place_in_row(const Finder& by, const std::byte* in, std::int64_t co
 }
 
 /// Positions in short rows, where starting a search for each would dominate: some rows are transposed to columns and searched together.
-void places_in_short_rows(const Finder& by, const std::byte* in, std::int64_t rows, std::int64_t count, std::int64_t element,
+void places_in_short_rows(const ExtremeFinder& by, const std::byte* in, std::int64_t rows, std::int64_t count, std::int64_t element,
                           std::int32_t* out) {
   alignas(64) std::byte columns[kShortRow * kRowsAtOnce * sizeof(double)];
   const auto turn = [&](auto zero, std::int64_t many) {
@@ -233,16 +233,17 @@ void places_in_short_rows(const Finder& by, const std::byte* in, std::int64_t ro
   }
 }
 
-void places_in_rows(const Finder& by, const std::byte* in, std::int64_t rows, std::int64_t count, std::int64_t element, std::int32_t* out) {
+void places_in_rows(const ExtremeFinder& by, const std::byte* in, std::int64_t rows, std::int64_t count, std::int64_t element,
+                    std::int32_t* out) {
   if (count < by.least_line && count <= kShortRow) return places_in_short_rows(by, in, rows, count, element, out);
   if (count <= kPiece) return by.in_lines(in, rows, count, out);
   for (std::int64_t row = 0; row < rows; ++row) out[row] = place_in_row(by, in + row * count * element, count, element, Workers::none());
 }
 
 /// Positions in each of `width` columns, in chunks of rows.
-void places_in_columns(const Finder& by, const std::byte* in, const ReducedExtents& n, std::int64_t width, std::int64_t element,
+void places_in_columns(const ExtremeFinder& by, const std::byte* in, const ReducedExtents& n, std::int64_t width, std::int64_t element,
                        std::int32_t* out) {
-  std::array<std::int32_t, Finder::kMostWidth> here{};
+  std::array<std::int32_t, ExtremeFinder::kMostWidth> here{};
   const auto at = [&](std::int64_t row, std::int64_t column) { return in + (row * n.inner + column) * element; };
   each_long(
       n.count,
@@ -258,9 +259,9 @@ void places_in_columns(const Finder& by, const std::byte* in, const ReducedExten
 
 Status place_kernel(const KernelCall& call) {
   const std::optional<ReducedExtents> n = reduced_extents(call.inputs[0].type->shape, call.attributes);
-  if (!n || n->count == 0) return run_meaning(call);
+  if (!n || n->count == 0) return run_reference(call);
   if (call.results[0].type->elements() == 0) return {};
-  const Finder& by = best<Finder>(finder, find_place, call.op.name, call.inputs[0].type->dtype);
+  const ExtremeFinder& by = best<ExtremeFinder>(finder, find_place, call.op.name, call.inputs[0].type->dtype);
   const std::int64_t element = size_of(call.inputs[0].type->dtype);
   Workers& workers = n->outer * n->count * n->inner * element < Workers::kWorthwhileBytes ? Workers::none() : call.workers;
   auto* out = call.results[0].as<std::int32_t>();
@@ -272,10 +273,10 @@ Status place_kernel(const KernelCall& call) {
       places_in_rows(by, in(begin * n->count), end - begin, n->count, element, out + begin);
     });
   } else {
-    const std::int64_t panels = (n->inner + Finder::kMostWidth - 1) / Finder::kMostWidth;
+    const std::int64_t panels = (n->inner + ExtremeFinder::kMostWidth - 1) / ExtremeFinder::kMostWidth;
     workers.each(n->outer * panels, [&](std::int64_t task) {
-      const std::int64_t outer = task / panels, column = task % panels * Finder::kMostWidth;
-      places_in_columns(by, in(outer * n->count * n->inner + column), *n, std::min(Finder::kMostWidth, n->inner - column), element,
+      const std::int64_t outer = task / panels, column = task % panels * ExtremeFinder::kMostWidth;
+      places_in_columns(by, in(outer * n->count * n->inner + column), *n, std::min(ExtremeFinder::kMostWidth, n->inner - column), element,
                         out + outer * n->inner + column);
     });
   }
@@ -332,7 +333,7 @@ std::optional<RowReduction> row_reduction(const OpDef& op, DType element, DType 
   RowReduction by{nullptr, nullptr, nullptr, size_of(element), size_of(result)};
   const std::string_view name = op.name;
   if (&op == &op::argmax || &op == &op::argmin) {
-    by.finder = &best<Finder>(finder, find_place, name, element);
+    by.finder = &best<ExtremeFinder>(finder, find_place, name, element);
   } else if (&op == &op::max || &op == &op::min) {
     by.reducer = &best<Reducer>(extreme_reducer, find_extreme, name, element);
     by.finish = extreme_finish(element);

@@ -19,7 +19,7 @@ std::optional<ReducedExtents> reduced_extents(const Shape& shape, const Attribut
 
 struct RowReduction {
   const Reducer* reducer = nullptr;  ///< null: `finder` is set (argmax, argmin)
-  const Finder* finder = nullptr;
+  const ExtremeFinder* finder = nullptr;
   /// Converts `width` states of `count` elements each into results.
   void (*finish)(const std::byte* states, std::int64_t width, std::int64_t count, std::byte* out) = nullptr;
   std::int64_t element = 0, result = 0;  ///< bytes of one operand element, and of one result element

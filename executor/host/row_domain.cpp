@@ -7,9 +7,9 @@
 namespace cleave::runtime::host {
 namespace {
 
-class DomainFinder {
+class RowDomainFinder {
  public:
-  explicit DomainFinder(const KernelRequest& request) : request_(request), inputs_(request.input_types.size()) {}
+  explicit RowDomainFinder(const KernelRequest& request) : request_(request), inputs_(request.input_types.size()) {}
 
   std::optional<RowDomain> run() {
     if (!find_shape() || !find_rows()) return std::nullopt;
@@ -118,7 +118,7 @@ class DomainFinder {
 
 std::optional<RowDomain> row_domain(const KernelRequest& request) {
   if (request.steps.empty()) return std::nullopt;
-  return DomainFinder(request).run();
+  return RowDomainFinder(request).run();
 }
 
 }  // namespace cleave::runtime::host

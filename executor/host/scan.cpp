@@ -211,7 +211,7 @@ Status scan_kernel(const KernelCall& call) {
   const TensorType& type = *call.inputs[0].type;
   if (type.elements() == 0) return {};
   const std::optional<Extents> n = extents_of(call);
-  if (!n) return run_meaning(call);
+  if (!n) return run_reference(call);
   const bool plain = !product && !call.attributes.get_or("exclusive", false) && !call.attributes.get_or("reverse", false);
   dispatch(type.dtype, [&](auto element) {
     using T = decltype(element);

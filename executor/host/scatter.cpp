@@ -14,7 +14,7 @@
 namespace cleave::runtime::host {
 namespace {
 
-using ops::Places;
+using ops::ComputedPositions;
 using ops::Reduction;
 
 /// The axes of the walk, outermost first. Neighbouring axes are merged if all offsets advance over them as over one.
@@ -25,7 +25,7 @@ struct Walked {
   std::array<Axis, ops::kMaxRank + 1> axes{};
   std::size_t rank = 0;
 
-  explicit Walked(const Places& places) {
+  explicit Walked(const ComputedPositions& places) {
     const auto numbers = row_major_strides(places.shape);
     for (std::size_t k = 0; k < places.shape.size(); ++k) {
       const Axis next{places.shape[k], places.fixed[k], places.indices[k], numbers[k]};
@@ -42,14 +42,14 @@ struct Walked {
 };
 
 /// A part of the walk: indices `begin` to `end` of `axis`, and elements `low` to `high` of each run.
-struct Part {
+struct WalkPart {
   std::size_t axis = 0;
   std::int64_t begin = 0, end = 0, low = 0, high = 0;
 };
 
 /// Calls `visit(number, element)` for each run of the part, in order.
 template <bool single, class Index, class Visit>
-void each_run(const Places& places, const Walked& walked, const Part& part, const Index* indices, const Visit& visit) {
+void each_run(const ComputedPositions& places, const Walked& walked, const WalkPart& part, const Index* indices, const Visit& visit) {
   std::array<std::int64_t, ops::kMaxRank + 1> at{};
   const std::size_t last = walked.rank - 1, axes = places.extents.size();
   const auto first_of = [&](std::size_t k) { return k == part.axis ? part.begin : 0; };
@@ -100,7 +100,7 @@ void each_run(const Places& places, const Walked& walked, const Part& part, cons
 template <class Splits, class Run>
 void share(const Walked& walked, std::int64_t run, std::int64_t bytes, Workers& workers, const Splits& splits, const Run& each) {
   constexpr std::int64_t kFewest = 16, kShortest = 64;
-  Part whole{0, 0, walked.axes[0].extent, 0, run};
+  WalkPart whole{0, 0, walked.axes[0].extent, 0, run};
   if (bytes < Workers::kWorthwhileBytes) return each(whole);
   std::size_t best = walked.rank;
   for (std::size_t k = 0; k < walked.rank; ++k) {
@@ -112,12 +112,12 @@ void share(const Walked& walked, std::int64_t run, std::int64_t bytes, Workers& 
   const std::int64_t extent = along_runs ? run : walked.axes[best].extent;
   const std::int64_t grain = std::max<std::int64_t>(along_runs ? kShortest / 4 : 1, extent / 64);
   workers.each_part(extent, grain, [&](std::int64_t begin, std::int64_t end) {
-    each(along_runs ? Part{0, 0, walked.axes[0].extent, begin, end} : Part{best, begin, end, 0, run});
+    each(along_runs ? WalkPart{0, 0, walked.axes[0].extent, begin, end} : WalkPart{best, begin, end, 0, run});
   });
 }
 
 template <class Index>
-Status check(const KernelCall& call, const Places& places) {
+Status check(const KernelCall& call, const ComputedPositions& places) {
   const auto* indices = call.inputs[1].as<Index>();
   const std::int64_t count = call.inputs[1].type->elements();
   if (places.extents.size() == 1) {  // all at once, because a wrong index is rare
@@ -145,7 +145,7 @@ class WalkKernel : public HostKernel {
     switch (call.inputs[1].type->dtype) {
       case DType::i32: return run_with<std::int32_t>(call);
       case DType::i64: return run_with<std::int64_t>(call);
-      default: return run_meaning(call);
+      default: return run_reference(call);
     }
   }
 
@@ -155,12 +155,12 @@ class WalkKernel : public HostKernel {
 
   /// Calls `one` for each run if a run is one element selected by one index, else `run`.
   template <class Index, class One, class Run>
-  void each(const Part& part, const Index* indices, const One& one, const Run& run) const {
+  void each(const WalkPart& part, const Index* indices, const One& one, const Run& run) const {
     if (places_.run == 1 && places_.extents.size() == 1) return each_run<true>(places_, walked_, part, indices, one);
     each_run<false>(places_, walked_, part, indices, run);
   }
 
-  const Places places_;
+  const ComputedPositions places_;
   const Walked walked_;
 
  private:
@@ -197,7 +197,7 @@ class GatherKernel final : public WalkKernel {
     const auto* from = call.inputs[0].as<Element>();
     auto* to = call.results[0].as<Element>();
     const auto all = [](const Walked::Axis&) { return true; };
-    share(walked_, places_.run, call.results[0].type->bytes(), call.workers, all, [&](const Part& part) {
+    share(walked_, places_.run, call.results[0].type->bytes(), call.workers, all, [&](const WalkPart& part) {
       const auto one = [=](std::int64_t number, std::int64_t element) { to[number] = from[element]; };
       const auto run = [=, run = places_.run](std::int64_t number, std::int64_t element) {
         std::memcpy(to + number * run + part.low, from + element + part.low,
@@ -257,7 +257,7 @@ class ScatterKernel final : public WalkKernel {
         to = ops::store<T>(ops::reduced(reduction, ops::load(to), ops::load(update)));
       }
     };
-    share(walked_, places_.run, call.inputs[2].type->bytes(), call.workers, apart, [&](const Part& part) {
+    share(walked_, places_.run, call.inputs[2].type->bytes(), call.workers, apart, [&](const WalkPart& part) {
       const auto one = [=](std::int64_t number, std::int64_t element) { step(out[element], updates[number]); };
       const auto run = [=, run = places_.run](std::int64_t number, std::int64_t element) {
         T* const to = out + element;

@@ -14,7 +14,7 @@ Status softmax_kernel(const KernelCall& call) {
   if (type.elements() == 0) return {};
   const SoftmaxLoops* by = levels().empty() ? nullptr : softmax_loops(levels().front(), logarithm, type.dtype);
   const std::optional<int> axis = ops::find_axis(call.attributes.get_or<std::int64_t>("axis", -1), type.rank());
-  if (by == nullptr || !axis) return run_meaning(call);
+  if (by == nullptr || !axis) return run_reference(call);
   std::int64_t inner = 1;
   for (auto i = static_cast<std::size_t>(*axis) + 1; i < type.shape.size(); ++i) inner *= type.shape[i];
   const std::int64_t count = type.shape[static_cast<std::size_t>(*axis)], outer = type.elements() / count / inner;

@@ -39,8 +39,8 @@ TileOperand TileReader::read(const std::byte* data, std::int64_t begin, std::int
   return {scratch, 1};
 }
 
-TileReader::Place TileReader::place(std::int64_t result) const {
-  Place place;
+TileReader::OperandPosition TileReader::place(std::int64_t result) const {
+  OperandPosition place;
   std::int64_t offset = 0;
   for (std::size_t axis = 0; axis < count_; result /= extent_[axis++]) {
     place.index[axis] = result % extent_[axis];
@@ -50,7 +50,7 @@ TileReader::Place TileReader::place(std::int64_t result) const {
   return place;
 }
 
-void TileReader::next_row(Place& place) const {
+void TileReader::next_row(OperandPosition& place) const {
   std::int64_t offset = -extent_[0] * step_[0];
   place.index[0] = 0;
   for (std::size_t axis = 1; axis < count_; ++axis) {
@@ -63,7 +63,7 @@ void TileReader::next_row(Place& place) const {
 }
 
 void TileReader::gather(const std::byte* data, std::int64_t begin, std::int64_t count, std::byte* scratch) const {
-  for (Place at = place(begin); count > 0;) {
+  for (OperandPosition at = place(begin); count > 0;) {
     const std::int64_t row = std::min(count, extent_[0] - at.index[0]);
     const std::byte* from = data + at.offset;
     const std::size_t bytes = static_cast<std::size_t>(row * size_);

@@ -39,19 +39,19 @@ class TileReader {
   TileOperand read(const std::byte* data, std::int64_t begin, std::int64_t count, std::byte* scratch, bool side_by_side = false) const;
 
   /// The position of a result's element in the operand.
-  struct Place {
+  struct OperandPosition {
     std::array<std::int64_t, ops::kMaxRank + 1> index;
     std::int64_t offset;  ///< in bytes, from the operand's first element
   };
-  [[nodiscard]] Place place(std::int64_t result) const;
+  [[nodiscard]] OperandPosition place(std::int64_t result) const;
   /// Advances by `count` results, which must not pass the end of the current row.
-  void advance(Place& place, std::int64_t count) const {
+  void advance(OperandPosition& place, std::int64_t count) const {
     place.offset += count * step_[0] * size_;
     if ((place.index[0] += count) == extent_[0]) next_row(place);
   }
 
  private:
-  void next_row(Place& place) const;
+  void next_row(OperandPosition& place) const;
   /// Whether the innermost step is 0 or 1, for which loops are fast.
   [[nodiscard]] bool plain() const { return step_[0] == 0 || step_[0] == 1; }
   void gather(const std::byte* data, std::int64_t begin, std::int64_t count, std::byte* scratch) const;

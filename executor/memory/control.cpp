@@ -38,7 +38,7 @@ class ControlSearch {
     const Step& step = program_.blocks[block].steps[index];
     const StepPlan& plan = plan_.blocks[block][index];
     const Node& node = graph_.nodes[step.node];
-    if (plan.rotation >= 0) return std::nullopt;
+    if (plan.double_buffers >= 0) return std::nullopt;
     DeviceControl control;
     control.node = step.node;
     bool inside = false;

@@ -186,7 +186,7 @@ class LivenessAnalysis {
     }
   }
 
-  /// The index of the step that receives the packet of the value received at `index`: the packet's receives are adjacent, and the first
+  /// The index of the step that receives the coalesced transfer of the value received at `index`: its receives are adjacent, and the first
   /// receives all.
   [[nodiscard]] std::size_t first_received(ChannelId channel, std::size_t index) const {
     const std::span<const ChannelId> all = travelling_with(all_, channel);

@@ -5,10 +5,10 @@
 #include <queue>
 #include <unordered_map>
 
-#include "executor/memory/apart.h"
 #include "executor/memory/arena.h"
+#include "executor/memory/double_buffering.h"
+#include "executor/memory/keep_separate.h"
 #include "executor/memory/liveness.h"
-#include "executor/memory/rotation.h"
 #include "graph/base/units.h"
 
 namespace cleave::runtime {
@@ -73,14 +73,15 @@ class Classes {
 
 class Planner {
  public:
-  Planner(const Program& program, DeviceId device, bool arrays_external, const Fusion& fusion, const Spending& spending, Apart apart = {})
+  Planner(const Program& program, DeviceId device, bool arrays_external, const Fusion& fusion, const Spending& spending,
+          SeparateValues separate = {})
       : all_(program),
         graph_(*program.graph),
         device_(device),
         program_(program.devices[device]),
         arrays_external_(arrays_external),
         spending_(spending),
-        apart_(std::move(apart)),
+        separate_(std::move(separate)),
         liveness_(find_liveness(program, device, fusion, spending.slack)) {}
 
   MemoryPlan run(const Fusion& fusion) {
@@ -101,7 +102,7 @@ class Planner {
   void make_storages() {
     Classes classes(graph_, liveness_);
     for (const Sharing& sharing : liveness_.sharings) {
-      if (!apart_.allows(sharing) || !life(sharing.a).present || !life(sharing.b).present || life(sharing.a).whole_run ||
+      if (!separate_.allows(sharing) || !life(sharing.a).present || !life(sharing.b).present || life(sharing.a).whole_run ||
           life(sharing.b).whole_run)
         continue;
       classes.join(sharing);
@@ -148,19 +149,19 @@ class Planner {
 
   /// Double-buffered storage is reserved for the whole loop.
   void rotate() {
-    std::vector<FoundRotation> found = find_rotations(all_, device_, liveness_, plan_, spending_.twice_from);
-    plan_.rotation_of = rotation_of_blocks(program_, found);
-    for (FoundRotation& loop : found) {
+    std::vector<FoundDoubleBuffers> found = find_double_buffers(all_, device_, liveness_, plan_, spending_.twice_from);
+    plan_.double_buffers_by_block = index_double_buffers(program_, found);
+    for (FoundDoubleBuffers& loop : found) {
       const Liveness::Times& times = liveness_.times[loop.block][loop.step];
-      for (const StorageIndex crossing : loop.crossing) {
-        std::vector<StorageIndex> places = {crossing};
-        while (places.size() < loop.places) places.push_back(add_storage(plan_.storages[static_cast<std::size_t>(crossing)].range.bytes));
-        loop.rotation.cycles.push_back(std::move(places));
+      for (const StorageIndex first : loop.transferred) {
+        std::vector<StorageIndex> places = {first};
+        while (places.size() < loop.places) places.push_back(add_storage(plan_.storages[static_cast<std::size_t>(first)].range.bytes));
+        loop.double_buffers.cycles.push_back(std::move(places));
       }
-      for (const std::vector<StorageIndex>& cycle : loop.rotation.cycles)
+      for (const std::vector<StorageIndex>& cycle : loop.double_buffers.cycles)
         for (const StorageIndex each : cycle) held_[static_cast<std::size_t>(each)].include(times.begin, times.end);
-      plan_.blocks[loop.block][loop.step].rotation = static_cast<std::int32_t>(plan_.rotations.size());
-      plan_.rotations.push_back(std::move(loop.rotation));
+      plan_.blocks[loop.block][loop.step].double_buffers = static_cast<std::int32_t>(plan_.double_buffered_loops.size());
+      plan_.double_buffered_loops.push_back(std::move(loop.double_buffers));
     }
   }
 
@@ -172,7 +173,8 @@ class Planner {
         const Liveness::Times& times = liveness_.times[b][s];
         step.entry = sequence(moves(steps[s].carried, 0, 0), times.begin);
         std::vector<Move> trip = moves(steps[s].carried, 0, 1);
-        if (step.rotation >= 0) take_turns(trip, plan_.rotations[static_cast<std::size_t>(step.rotation)], times.end);
+        if (step.double_buffers >= 0)
+          take_turns(trip, plan_.double_buffered_loops[static_cast<std::size_t>(step.double_buffers)], times.end);
         step.trip = sequence(std::move(trip), times.end);
         for (std::size_t arm = 0; arm < 2; ++arm) step.merge[arm] = sequence(moves(steps[s].merges, 0, arm), times.arm_end[arm]);
       }
@@ -189,17 +191,17 @@ class Planner {
     return all;
   }
 
-  /// Removes from `trip` the copies that `rotation` saves, and adds the copies that bring the results to their storage after each possible
-  /// turn.
-  void take_turns(std::vector<Move>& trip, Rotation& rotation, Time end) {
+  /// Removes from `trip` the copies that `double_buffers` saves, and adds the copies that bring the results to their storage after each
+  /// possible turn.
+  void take_turns(std::vector<Move>& trip, DoubleBuffers& double_buffers, Time end) {
     const auto saved =
-        std::stable_partition(trip.begin(), trip.end(), [&](const Move& move) { return rotation.at(move.to, 1) == move.to; });
-    rotation.home.emplace_back();
-    for (std::int32_t turn = 1; turn < rotation.turns; ++turn) {
+        std::stable_partition(trip.begin(), trip.end(), [&](const Move& move) { return double_buffers.at(move.to, 1) == move.to; });
+    double_buffers.home.emplace_back();
+    for (std::int32_t turn = 1; turn < double_buffers.turns; ++turn) {
       std::vector<Move> home;
       for (auto move = saved; move != trip.end(); ++move)
-        if (const StorageIndex from = rotation.at(move->to, turn); from != move->to) home.push_back({move->to, from});
-      rotation.home.push_back(sequence(std::move(home), end));
+        if (const StorageIndex from = double_buffers.at(move->to, turn); from != move->to) home.push_back({move->to, from});
+      double_buffers.home.push_back(sequence(std::move(home), end));
     }
     trip.erase(saved, trip.end());
   }
@@ -297,7 +299,7 @@ class Planner {
   const DeviceProgram& program_;
   bool arrays_external_;
   const Spending spending_;
-  const Apart apart_;
+  const SeparateValues separate_;
   Liveness liveness_;
   MemoryPlan plan_;
   std::vector<Interval> held_;  ///< by storage
@@ -309,13 +311,13 @@ class Planner {
 MemoryPlan plan_memory(const Program& program, DeviceId device, bool arrays_external, const Fusion& fusion, const Spending& spending) {
   MemoryPlan plan = Planner(program, device, arrays_external, fusion, spending).run(fusion);
   if (!spending.rotate || spending.twice_from == 0) return plan;
-  const std::vector<Crossing> crossings = find_crossings(program, device, spending.twice_from);
-  std::vector<StepPlace> loops = waiting_loops(crossings, plan);
+  const std::vector<LoopTransfer> transfers = find_loop_transfers(program, device, spending.twice_from);
+  std::vector<StepPosition> loops = waiting_loops(transfers, plan);
   for (int attempt = 0; attempt < 2 && !loops.empty(); ++attempt) {
-    MemoryPlan apart =
-        Planner(program, device, arrays_external, fusion, spending, keep_apart(program, device, crossings, loops)).run(fusion);
-    std::vector<StepPlace> better = better_loops(loops, crossings, program.devices[device], plan, apart);
-    if (better.size() == loops.size()) return apart;
+    MemoryPlan separate =
+        Planner(program, device, arrays_external, fusion, spending, keep_separate(program, device, transfers, loops)).run(fusion);
+    std::vector<StepPosition> better = better_loops(loops, transfers, program.devices[device], plan, separate);
+    if (better.size() == loops.size()) return separate;
     loops = std::move(better);
   }
   return plan;

@@ -26,7 +26,7 @@ struct Move {
 
 /// Rotating buffers: storages that exchange roles after each iteration of a loop, in place of copies that would move their contents or
 /// waits for transfers. In turn t, `cycle[i]` of the loop's steps is the storage `cycle[(i + t) % size]`.
-struct Rotation {
+struct DoubleBuffers {
   std::int32_t turns = 1;  ///< the iterations after which all storages have their first roles again
   std::vector<std::vector<StorageIndex>> cycles;
   std::vector<std::vector<Move>> home;  ///< by turn: moves the loop's results to their planned storage
@@ -36,12 +36,12 @@ struct Rotation {
 
 /// The additions of the plan to one step.
 struct StepPlan {
-  std::vector<Move> entry;     ///< loops: copies of initial values, before the first iteration
-  std::vector<Move> trip;      ///< loops: copies of yielded values, after each iteration; ordered so that they act as parallel assignments
-  std::int32_t rotation = -1;  ///< loops: index of a rotation, whose values have no copies in `trip`
-  std::vector<Move> merge[2];  ///< branches: copies at the end of each arm
-  std::vector<StorageIndex> dies;  ///< storages whose contents are not read after this step
-  bool nothing = false;            ///< an operation whose result is an alias of its operand: no kernel runs
+  std::vector<Move> entry;  ///< loops: copies of initial values, before the first iteration
+  std::vector<Move> trip;   ///< loops: copies of yielded values, after each iteration; ordered so that they act as parallel assignments
+  std::int32_t double_buffers = -1;  ///< loops: index of its double buffers, whose values have no copies in `trip`
+  std::vector<Move> merge[2];        ///< branches: copies at the end of each arm
+  std::vector<StorageIndex> dies;    ///< storages whose contents are not read after this step
+  bool nothing = false;              ///< an operation whose result is an alias of its operand: no kernel runs
 };
 
 struct MemoryPlan {
@@ -54,14 +54,16 @@ struct MemoryPlan {
   std::vector<Storage> storages;
   IdVector<ValueId, StorageIndex> storage_of;  ///< kNoStorage: no copy on this device
   std::vector<std::vector<StepPlan>> blocks;   ///< indexed like the blocks and steps of the device's program
-  std::vector<Rotation> rotations;
-  std::vector<std::int32_t> rotation_of;  ///< by block: the rotation whose turn applies to it; -1: none
-  std::int64_t arena_bytes = 0;           ///< the peak
-  std::vector<StorageIndex> at_peak;      ///< the storages in use when the arena is fullest, largest first
+  std::vector<DoubleBuffers> double_buffered_loops;
+  std::vector<std::int32_t> double_buffers_by_block;  ///< by block: the double buffers whose turn applies to it; -1: none
+  std::int64_t arena_bytes = 0;                       ///< the peak
+  std::vector<StorageIndex> at_peak;                  ///< the storages in use when the arena is fullest, largest first
 
-  /// The rotation whose turn applies to `block`; null: none.
-  [[nodiscard]] const Rotation* rotation(std::size_t block) const {
-    return rotation_of.empty() || rotation_of[block] < 0 ? nullptr : &rotations[static_cast<std::size_t>(rotation_of[block])];
+  /// The double buffers whose turn applies to `block`; null: none.
+  [[nodiscard]] const DoubleBuffers* double_buffers(std::size_t block) const {
+    return double_buffers_by_block.empty() || double_buffers_by_block[block] < 0
+               ? nullptr
+               : &double_buffered_loops[static_cast<std::size_t>(double_buffers_by_block[block])];
   }
   [[nodiscard]] const Range& range(ValueId value) const { return storages[static_cast<std::size_t>(storage_of[value])].range; }
 };

@@ -11,7 +11,7 @@ namespace {
 constexpr std::size_t kMostKept = 256;  ///< samples of a node: 2 KiB, whose median is off by about a twelfth of the spread
 
 /// The observations at one place of the program: the nodes of an unrolled loop are merged.
-struct AtPlace {
+struct LocationObservations {
   std::vector<planner::WeightedTime> times;
   SampleSummary summary;
   double fastest_preempted = 0;
@@ -61,11 +61,11 @@ void Observation::summarize(const Graph& graph, const std::map<NodeId, Samples>&
                             std::map<std::string, SampleSummary>& summaries) {
   if (by_node.empty()) return;
   const ProfileKeys keys(graph);
-  std::map<std::string, AtPlace> by_key;
+  std::map<std::string, LocationObservations> by_key;
   for (const auto& [node, samples] : by_node) {
     const SourceLocation& location = graph.nodes[node].location;
     if (!location.known()) continue;
-    AtPlace& all = by_key[keys.of(location)];
+    LocationObservations& all = by_key[keys.of(location)];
     SampleSummary& summary = all.summary;
     if (samples.count > 0) summary.minimum = summary.count == 0 ? samples.minimum : std::min(summary.minimum, samples.minimum);
     if (samples.preempted > 0)

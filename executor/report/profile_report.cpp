@@ -7,7 +7,7 @@
 #include <tuple>
 
 #include "graph/graph.h"
-#include "partitioner/apply/packets.h"
+#include "partitioner/apply/coalesce.h"
 #include "partitioner/apply/step_costs.h"
 
 namespace cleave::runtime {

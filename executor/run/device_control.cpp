@@ -18,7 +18,7 @@ void DeviceSide::prepare_controls() {
 }
 
 void DeviceSide::prepare_control(const Step& step, std::size_t block, std::size_t index) {
-  if (plan_.rotation(block)) return;  // the storages of its values change during the loop
+  if (plan_.double_buffers(block)) return;  // the storages of its values change during the loop
   const auto kernel_of = [&](NodeId node) -> std::optional<DeviceStep> {
     const KernelId kernel = turn(0).kernels[node];
     if (kernel.valid() && !device_.segments()->joins(kernel)) return std::nullopt;

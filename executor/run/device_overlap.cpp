@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "executor/run/device_side.h"
-#include "partitioner/apply/alongside.h"
+#include "partitioner/apply/copy_overlap.h"
 
 namespace cleave::runtime {
 namespace {
@@ -38,32 +38,33 @@ Status DeviceSide::prepare_overlaps() {
     const FusionGroup* group = fusion_.group(id);
     return group ? KernelValues{&group->inputs, &group->results} : KernelValues{&graph_.nodes[id].inputs, &graph_.nodes[id].results};
   };
-  Overlaps alongside = find_alongside(*prepared_.program, id_, prepared_.part_bytes, values_of);
+  Overlaps overlaps = find_copy_overlaps(*prepared_.program, id_, prepared_.part_bytes, values_of);
   const std::vector<Block>& blocks = prepared_.program->devices[id_].blocks;
-  for (std::size_t b = 0; b < blocks.size() && !alongside.empty(); ++b) {
+  for (std::size_t b = 0; b < blocks.size() && !overlaps.empty(); ++b) {
     for (const Step& step : blocks[b].steps) {
-      const auto found = step.kind == StepKind::compute ? alongside.find(step.node) : alongside.end();
-      if (found == alongside.end()) continue;
+      const auto found = step.kind == StepKind::compute ? overlaps.find(step.node) : overlaps.end();
+      if (found == overlaps.end()) continue;
       std::vector<ChannelId>& coming = found->second.coming;
       std::erase_if(coming, [this](const ChannelId& each) { return prepared_.exchanges[each].has_value(); });
       const std::optional<RowCut> cut = row_cut(request_of(step.node, turn(0).work[step.node]));
       if (!cut) continue;
       keep_rows(coming, *prepared_.program, *values_of(step.node).reads, *cut);
-      if (Status status = prepare_overlap(step.node, *cut, coming, plan_.rotation(b)); !status) return status;
+      if (Status status = prepare_overlap(step.node, *cut, coming, plan_.double_buffers(b)); !status) return status;
     }
   }
   return {};
 }
 
-Status DeviceSide::prepare_overlap(NodeId id, const RowCut& cut, const std::vector<ChannelId>& coming, const Rotation* rotation) {
+Status DeviceSide::prepare_overlap(NodeId id, const RowCut& cut, const std::vector<ChannelId>& coming,
+                                   const DoubleBuffers* double_buffers) {
   const auto bytes = [this](ChannelId channel) { return graph_.values[prepared_.channel(channel).value].type.bytes(); };
   std::int64_t parts = 0;
   for (const ChannelId each : coming) parts = std::max(parts, static_cast<std::int64_t>(prepared_.parts(bytes(each))));
   const std::int64_t launches = launches_for(parts, prepared_.costs.accelerator_seconds[id], prepared_.costs.start_seconds);
   const std::vector<std::int64_t> ends = launch_ends(cut, request_of(id, turn(0).work[id]), launches);
   if (ends.size() < 2) return {};
-  for (std::int32_t number = 0; number < (rotation ? rotation->turns : 1); ++number) {
-    Result<Rows> rows = prepare_rows(id, cut, ends, coming, rotation, number);
+  for (std::int32_t number = 0; number < (double_buffers ? double_buffers->turns : 1); ++number) {
+    Result<Rows> rows = prepare_rows(id, cut, ends, coming, double_buffers, number);
     if (!rows) return rows.error();
     turn(number).rows.emplace(id, *std::move(rows));
   }
@@ -85,15 +86,16 @@ Status DeviceSide::prepare_overlap(NodeId id, const RowCut& cut, const std::vect
 
 /// Prepares a kernel for each launch, in the turn `number`.
 Result<DeviceSide::Rows> DeviceSide::prepare_rows(NodeId id, const RowCut& cut, const std::vector<std::int64_t>& ends,
-                                                  const std::vector<ChannelId>& coming, const Rotation* rotation, std::int32_t number) {
+                                                  const std::vector<ChannelId>& coming, const DoubleBuffers* double_buffers,
+                                                  std::int32_t number) {
   const Work &work = turn(number).work[id], &first = turn(0).work[id];
   if (number > 0 && work.reads == first.reads && work.writes == first.writes) return turn(0).rows.at(id);
   Rows rows;
   rows.beside = work;
   for (const ChannelId each : coming) {  // storage of an incoming value may be overwritten only behind its copy
     const StorageIndex there = storage(prepared_.channel(each).value);
-    std::erase(rows.beside.reads, rotation ? rotation->at(there, number) : there);
-    std::erase(rows.beside.writes, rotation ? rotation->at(there, number) : there);
+    std::erase(rows.beside.reads, double_buffers ? double_buffers->at(there, number) : there);
+    std::erase(rows.beside.writes, double_buffers ? double_buffers->at(there, number) : there);
   }
   std::int64_t begin = 0;
   for (const std::int64_t end : ends) {

@@ -1,10 +1,11 @@
-// DeviceSide, part: preparation before any run: kernels, packets and segments, once for each turn of the loops with rotating buffers.
+// DeviceSide, part: preparation before any run: kernels, coalesced transfers and segments, once for each turn of the loops with rotating
+// buffers.
 #include <algorithm>
 #include <memory>
 #include <optional>
 #include <utility>
 
-#include "executor/memory/crossings.h"
+#include "executor/memory/loop_transfers.h"
 #include "executor/run/device_side.h"
 #include "graph/states.h"
 
@@ -13,11 +14,11 @@ namespace {
 
 constexpr std::size_t kShortestSegment = 3;  ///< number of operations and copies; shorter segments gain nothing from one launch
 
-StorageIndex at(const Rotation* rotation, StorageIndex s, std::int32_t turn) {
-  return rotation ? rotation->at(s, turn) : s;
+StorageIndex at(const DoubleBuffers* double_buffers, StorageIndex s, std::int32_t turn) {
+  return double_buffers ? double_buffers->at(s, turn) : s;
 }
-std::int32_t turns_of(const Rotation* rotation) {
-  return rotation ? rotation->turns : 1;
+std::int32_t turns_of(const DoubleBuffers* double_buffers) {
+  return double_buffers ? double_buffers->turns : 1;
 }
 
 }  // namespace
@@ -35,7 +36,7 @@ DeviceSide::DeviceSide(Prepared& prepared, DeviceId id)
       hazards_(watch_transfers(prepared, id)),
       measured_(prepared, id, device_.timestamps(), track_) {
   std::int32_t most = 1;
-  for (const Rotation& rotation : plan_.rotations) most = std::max(most, rotation.turns);
+  for (const DoubleBuffers& double_buffers : plan_.double_buffered_loops) most = std::max(most, double_buffers.turns);
   turns_.resize(static_cast<std::size_t>(most));
   for (Turn& turn : turns_) {
     turn.kernels.resize(graph_.nodes.size());
@@ -51,9 +52,9 @@ Hazards DeviceSide::watch_transfers(const Prepared& prepared, DeviceId id) {
     StorageIndex storage = prepared.plans[id].storage_of[channel.value];
     if ((channel.from != id && channel.to != id) || storage == kNoStorage) continue;
     transferred.push_back(storage);
-    for (const Rotation& rotation : prepared.plans[id].rotations)
-      for (std::int32_t turn = 1; turn < rotation.turns; ++turn)
-        if (const StorageIndex there = rotation.at(storage, turn); there != storage) transferred.push_back(there);
+    for (const DoubleBuffers& double_buffers : prepared.plans[id].double_buffered_loops)
+      for (std::int32_t turn = 1; turn < double_buffers.turns; ++turn)
+        if (const StorageIndex there = double_buffers.at(storage, turn); there != storage) transferred.push_back(there);
   }
   return {prepared.plans[id], transferred};
 }
@@ -104,7 +105,7 @@ Status DeviceSide::prepare_steps() {
       }
       if (leaf) leaves_.push_back(step.node);
       if (node.kind != NodeKind::operation || plan_.blocks[b][s].nothing) continue;
-      if (Status status = prepare_kernel(step.node, plan_.rotation(b)); !status) return status;
+      if (Status status = prepare_kernel(step.node, plan_.double_buffers(b)); !status) return status;
     }
   }
   for (const GraphState& state : states_of(graph_))
@@ -118,25 +119,25 @@ Status DeviceSide::prepare_travelling() {
   for (std::size_t b = 0; b < blocks.size(); ++b) {
     for (const Step& step : blocks[b].steps) {
       if ((step.kind != StepKind::send && step.kind != StepKind::receive) || follows(*prepared_.program, step.channel)) continue;
-      for (std::int32_t turn = 0; turn < turns_of(plan_.rotation(b)); ++turn)
-        if (Status status = prepare_travelling(step.channel, plan_.rotation(b), turn); !status) return status;
+      for (std::int32_t turn = 0; turn < turns_of(plan_.double_buffers(b)); ++turn)
+        if (Status status = prepare_travelling(step.channel, plan_.double_buffers(b), turn); !status) return status;
     }
   }
   return {};
 }
 
-Status DeviceSide::prepare_travelling(ChannelId id, const Rotation* rotation, std::int32_t number) {
+Status DeviceSide::prepare_travelling(ChannelId id, const DoubleBuffers* double_buffers, std::int32_t number) {
   const Program& program = *prepared_.program;
   const Channel& channel = program.channels[id];
   Travelling& travelling = turn(number).travelling[id];
   for (const ChannelId each : travelling_with(program, id)) {
-    const StorageIndex there = at(rotation, storage(program.channels[each].value), number);
+    const StorageIndex there = at(double_buffers, storage(program.channels[each].value), number);
     travelling.storages.push_back(there);
     travelling.seconds += prepared_.costs.channel_seconds[each];
     travelling.ranges.push_back({range(there), program.channels[each].offset});
   }
   CoalescedCopies* const copies = device_.coalesced_copies();
-  if (!channel.packet || !copies) return {};
+  if (!channel.coalesced || !copies) return {};
   if (number > 0 && travelling.storages == turn(0).travelling[id].storages) {
     travelling.pieces = turn(0).travelling[id].pieces;
     return {};
@@ -151,13 +152,13 @@ Status DeviceSide::prepare_travelling(ChannelId id, const Rotation* rotation, st
 /// and for no other.
 void DeviceSide::find_awaited() {
   const DeviceProgram& program = prepared_.program->devices[id_];
-  const std::vector<std::optional<StepPlace>> around = loops_around(program);
-  std::vector<std::optional<StepPlace>> comes_in(plan_.storages.size());  ///< the loop
+  const std::vector<std::optional<StepPosition>> around = loops_around(program);
+  std::vector<std::optional<StepPosition>> comes_in(plan_.storages.size());  ///< the loop
   for (std::size_t b = 0; b < program.blocks.size(); ++b) {
     for (const Step& step : program.blocks[b].steps) {
       if (step.kind != StepKind::receive || prepared_.exchanges[travelling_with(*prepared_.program, step.channel)[0]]) continue;
       const StorageIndex s = storage(step.value);
-      if (at(plan_.rotation(b), s, 1) != s) comes_in[static_cast<std::size_t>(s)] = around[b];
+      if (at(plan_.double_buffers(b), s, 1) != s) comes_in[static_cast<std::size_t>(s)] = around[b];
     }
   }
   for (std::size_t b = 0; b < program.blocks.size(); ++b) {
@@ -169,26 +170,27 @@ void DeviceSide::find_awaited() {
       bool last = false;
       for (const std::vector<StorageIndex>* touched : {&work.reads, &work.writes})
         for (const StorageIndex s : *touched) last |= comes_in[static_cast<std::size_t>(s)] == around[b] && done.insert(s).second;
-      for (std::int32_t number = 0; last && number < turns_of(plan_.rotation(b)); ++number) turn(number).work[step->node].awaited = true;
+      for (std::int32_t number = 0; last && number < turns_of(plan_.double_buffers(b)); ++number)
+        turn(number).work[step->node].awaited = true;
     }
   }
 }
 
 /// Prepares the kernel of one operation, or of the whole group of which it is the last; nothing for a node that runs with a later one.
-Status DeviceSide::prepare_kernel(NodeId id, const Rotation* rotation) {
+Status DeviceSide::prepare_kernel(NodeId id, const DoubleBuffers* double_buffers) {
   const FusionGroup* group = fusion_.group(id);
   if (group && id != group->nodes.back()) return {};
-  for (std::int32_t turn = 0; turn < turns_of(rotation); ++turn)
-    if (Status status = prepare_kernel(id, rotation, turn); !status) return status;
+  for (std::int32_t turn = 0; turn < turns_of(double_buffers); ++turn)
+    if (Status status = prepare_kernel(id, double_buffers, turn); !status) return status;
   return {};
 }
 
-Status DeviceSide::prepare_kernel(NodeId id, const Rotation* rotation, std::int32_t number) {
+Status DeviceSide::prepare_kernel(NodeId id, const DoubleBuffers* double_buffers, std::int32_t number) {
   const Node& node = graph_.nodes[id];
   const FusionGroup* group = fusion_.group(id);
   Work& work = turn(number).work[id];
-  for (ValueId input : group ? group->inputs : node.inputs) work.reads.push_back(at(rotation, storage(input), number));
-  for (ValueId result : group ? group->results : node.results) work.writes.push_back(at(rotation, storage(result), number));
+  for (ValueId input : group ? group->inputs : node.inputs) work.reads.push_back(at(double_buffers, storage(input), number));
+  for (ValueId result : group ? group->results : node.results) work.writes.push_back(at(double_buffers, storage(result), number));
   work.seconds = prepared_.costs.accelerator_seconds[id];
   const Work& first = turn(0).work[id];
   if (number > 0 && work.reads == first.reads && work.writes == first.writes) {
@@ -236,10 +238,10 @@ void DeviceSide::prepare_segments() {
 
 /// Prepares the segment for each turn in which any of its storages differs.
 void DeviceSide::prepare_segment(const Segment& segment, std::vector<NodeId> nodes) {
-  const Rotation* rotation = plan_.rotation(segment.block);
+  const DoubleBuffers* double_buffers = plan_.double_buffers(segment.block);
   const std::size_t first = segments_.size();
   const auto together = std::make_shared<const std::vector<NodeId>>(std::move(nodes));
-  for (std::int32_t number = 0; number < turns_of(rotation); ++number) {
+  for (std::int32_t number = 0; number < turns_of(double_buffers); ++number) {
     PreparedSegment prepared;
     std::vector<DeviceStep> steps;
     prepared.nodes = together;
@@ -252,7 +254,7 @@ void DeviceSide::prepare_segment(const Segment& segment, std::vector<NodeId> nod
       prepared.work.awaited |= work.awaited;
     }
     for (const Move& move : segment.moves ? *segment.moves : std::vector<Move>()) {
-      const StorageIndex to = at(rotation, move.to, number), from = at(rotation, move.from, number);
+      const StorageIndex to = at(double_buffers, move.to, number), from = at(double_buffers, move.from, number);
       steps.push_back({{}, range(to), range(from), {}, 0});
       prepared.work.reads.push_back(from);
       prepared.work.writes.push_back(to);

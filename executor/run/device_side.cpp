@@ -44,7 +44,7 @@ Status DeviceSide::begin(RunState& run, const RunOptions& options, const std::ma
   clock_ = {};
   waited_ = {};
   hazards_.reset();
-  rotation_ = nullptr;
+  double_buffers_ = nullptr;
   turn_ = 0;
   received_ = sent_ = {};
   host_reached_ = {};
@@ -182,8 +182,8 @@ bool DeviceSide::launch(const Node& node, const Origin& here) {
   const RunState::Executing executing(*run_, here.position);
   if (Status told = announce_check(graph_, here.node, on_verify_); !told) return fail(here, told.error());
   std::optional<Error> error =
-      group ? check_against_meanings(prepared_.graph(), prepared_.bound, *group, *inputs, *results, prepared_.precision)
-            : check_against_meaning(prepared_.graph(), prepared_.bound, here.node, *inputs, *results, nullptr, prepared_.precision);
+      group ? check_against_references(prepared_.graph(), prepared_.bound, *group, *inputs, *results, prepared_.precision)
+            : check_against_reference(prepared_.graph(), prepared_.bound, here.node, *inputs, *results, nullptr, prepared_.precision);
   return error ? fail(here, std::move(*error)) : true;
 }
 
@@ -218,14 +218,14 @@ bool DeviceSide::move(const std::vector<Move>& moves, const Origin& here) {
   return true;
 }
 
-void DeviceSide::rotate(const Rotation& rotation, std::int64_t trips) {
-  rotation_ = &rotation;
-  turn_ = static_cast<std::int32_t>(trips % rotation.turns);
+void DeviceSide::rotate(const DoubleBuffers& double_buffers, std::int64_t trips) {
+  double_buffers_ = &double_buffers;
+  turn_ = static_cast<std::int32_t>(trips % double_buffers.turns);
 }
 
-bool DeviceSide::settle(const Rotation& rotation, const Origin& here) {
-  rotation_ = nullptr;
-  return move(rotation.home[static_cast<std::size_t>(std::exchange(turn_, 0))], here);
+bool DeviceSide::settle(const DoubleBuffers& double_buffers, const Origin& here) {
+  double_buffers_ = nullptr;
+  return move(double_buffers.home[static_cast<std::size_t>(std::exchange(turn_, 0))], here);
 }
 
 bool DeviceSide::discard(const std::vector<StorageIndex>& dead, const Origin& here) {

@@ -51,8 +51,8 @@ class DeviceSide final : public Worker {
   bool send(const Step& step, const Origin& here) override;
   bool receive(const Step& step, const Origin& here) override;
   bool move(const std::vector<Move>& moves, const Origin& here) override;
-  void rotate(const Rotation& rotation, std::int64_t trips) override;
-  bool settle(const Rotation& rotation, const Origin& here) override;
+  void rotate(const DoubleBuffers& double_buffers, std::int64_t trips) override;
+  bool settle(const DoubleBuffers& double_buffers, const Origin& here) override;
   bool discard(const std::vector<StorageIndex>& dead, const Origin& here) override;
   std::optional<std::int64_t> decide(const Step& step, ValueId value, const Origin& here) override;
   [[nodiscard]] bool runs_whole(const Step& step) const override;
@@ -108,14 +108,14 @@ class DeviceSide final : public Worker {
   Status prepare_steps();
   Status prepare_travelling();
   void find_awaited();
-  Status prepare_kernel(NodeId id, const Rotation* rotation);
-  Status prepare_kernel(NodeId id, const Rotation* rotation, std::int32_t turn);
+  Status prepare_kernel(NodeId id, const DoubleBuffers* double_buffers);
+  Status prepare_kernel(NodeId id, const DoubleBuffers* double_buffers, std::int32_t turn);
   [[nodiscard]] KernelRequest request_of(NodeId id, const Work& work) const;
   Status prepare_overlaps();
-  Status prepare_overlap(NodeId id, const RowCut& cut, const std::vector<ChannelId>& coming, const Rotation* rotation);
+  Status prepare_overlap(NodeId id, const RowCut& cut, const std::vector<ChannelId>& coming, const DoubleBuffers* double_buffers);
   Result<Rows> prepare_rows(NodeId id, const RowCut& cut, const std::vector<std::int64_t>& ends, const std::vector<ChannelId>& coming,
-                            const Rotation* rotation, std::int32_t turn);
-  Status prepare_travelling(ChannelId id, const Rotation* rotation, std::int32_t turn);
+                            const DoubleBuffers* double_buffers, std::int32_t turn);
+  Status prepare_travelling(ChannelId id, const DoubleBuffers* double_buffers, std::int32_t turn);
   void prepare_controls();
   void prepare_control(const Step& step, std::size_t block, std::size_t index);
   void note_values(const Step& step, Work& work) const;
@@ -178,12 +178,12 @@ class DeviceSide final : public Worker {
   bool give(Exchange& exchange, const Step& step, const Origin& here);
   std::optional<std::int64_t> decide_by_itself(const Step& step, ValueId value, const Origin& here);
   static MeasuredTrack::Note crossed(const Step& step);
-  [[nodiscard]] Range crossing(const Step& step) const;
+  [[nodiscard]] Range transferred_range(const Step& step) const;
   /// Copies the contents of `values` to the host for verification.
   std::optional<std::vector<Array>> fetch(const std::vector<ValueId>& values, const Origin& here);
   [[nodiscard]] StorageIndex storage(ValueId value) const { return plan_.storage_of[value]; }
   /// The storage in the current turn of the run.
-  [[nodiscard]] StorageIndex now_at(StorageIndex s) const { return rotation_ ? rotation_->at(s, turn_) : s; }
+  [[nodiscard]] StorageIndex now_at(StorageIndex s) const { return double_buffers_ ? double_buffers_->at(s, turn_) : s; }
   [[nodiscard]] const Range& range(StorageIndex s) const { return plan_.storages[static_cast<std::size_t>(s)].range; }
 
   Prepared& prepared_;
@@ -208,7 +208,7 @@ class DeviceSide final : public Worker {
   std::set<NodeId> alone_;        ///< control nodes that the device decides
 
   RunState* run_ = nullptr;
-  const Rotation* rotation_ =
+  const DoubleBuffers* double_buffers_ =
       nullptr;  ///< of the innermost rotating loop that the run is in; null: all storages are where the plan has them
   std::int32_t turn_ = 0;
   bool verify_ = false, observes_ = false;

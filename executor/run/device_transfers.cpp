@@ -6,7 +6,7 @@
 
 namespace cleave::runtime {
 
-/// Each value of a packet gets its share of the packet's time.
+/// Each value of a coalesced transfer gets its share of the time.
 void DeviceSide::note_copies(const Step& step, TransferCount& count, Stream stream) {
   double begin = begun_;
   for (const ChannelId each : travelling_with(*prepared_.program, step.channel)) {
@@ -90,7 +90,7 @@ Status DeviceSide::copy_in_parts(Ring::Slot& slot, const Range& from, const Orig
   return {};
 }
 
-/// The first step of a packet transfers the whole packet.
+/// The first step of a coalesced transfer transfers all of its values.
 bool DeviceSide::receive(const Step& step, const Origin& here) {
   if (follows(*prepared_.program, step.channel)) return true;
   if (std::optional<Exchange>& exchange = prepared_.exchanges[step.channel]) return take(*exchange, step, here);
@@ -105,7 +105,7 @@ bool DeviceSide::receive(const Step& step, const Origin& here) {
   const Travelling& all = turn().travelling[step.channel];
   bool stopped = false;
   std::optional<Point> point = put(Stream::to_device, {{}, all.storages, all.seconds}, crossed(step), here, [&]() -> Status {
-    if (prepared_.channel(step.channel).packet) return copy(all, slot->at, here);
+    if (prepared_.channel(step.channel).coalesced) return copy(all, slot->at, here);
     return copy_in_parts(range(all.storages[0]), *slot, arrivals_[step.channel], here, stopped);
   });
   if (!point || stopped) return false;
@@ -124,7 +124,7 @@ bool DeviceSide::take(Exchange& exchange, const Step& step, const Origin& here) 
   const Travelling& all = turn().travelling[step.channel];
   const auto enqueue = [&] {
     const Delivery delivery{exchange.slot(number), exchange.mailbox(), number, number};
-    return all.pieces ? mailboxes.take(all.pieces, delivery, here) : mailboxes.take(crossing(step), delivery, here);
+    return all.pieces ? mailboxes.take(all.pieces, delivery, here) : mailboxes.take(transferred_range(step), delivery, here);
   };
   if (!put(Stream::compute, {{}, all.storages, 0}, crossed(step), here, enqueue)) return false;
   host_reached_ = exchange.of_host(here.position);
@@ -141,7 +141,7 @@ bool DeviceSide::give(Exchange& exchange, const Step& step, const Origin& here) 
   exchange.place(number) = exchange.of_host(here.position);
   const auto enqueue = [&] {
     const Delivery delivery{exchange.slot(number), exchange.mailbox(), number, free ? 0 : exchange.before(number)};
-    return all.pieces ? mailboxes.give(all.pieces, delivery, here) : mailboxes.give(crossing(step), delivery, here);
+    return all.pieces ? mailboxes.give(all.pieces, delivery, here) : mailboxes.give(transferred_range(step), delivery, here);
   };
   if (!put(Stream::compute, {all.storages, {}, 0}, crossed(step), here, enqueue)) return false;
   note_copies(step, sent_, Stream::compute);
@@ -154,7 +154,7 @@ MeasuredTrack::Note DeviceSide::crossed(const Step& step) {
 }
 
 /// The arena range of the value of a send or receive.
-Range DeviceSide::crossing(const Step& step) const {
+Range DeviceSide::transferred_range(const Step& step) const {
   return {range(now_at(storage(step.value))).offset, graph_.values[step.value].type.bytes()};
 }
 
@@ -167,12 +167,12 @@ bool DeviceSide::send(const Step& step, const Origin& here) {
   driver_ = std::max(driver_, slot->free.time);
   const Travelling& all = turn().travelling[step.channel];
   const bool at_root = prepared_.channel(step.channel).region == Graph::kRoot;  // in a loop, a later trip may overtake it
-  const bool packet = prepared_.channel(step.channel).packet.valid();
-  const Array* given = at_root && !packet ? prepared_.caller_memory.target(step.value) : nullptr;
+  const bool coalesced = prepared_.channel(step.channel).coalesced.valid();
+  const Array* given = at_root && !coalesced ? prepared_.caller_memory.target(step.value) : nullptr;
   std::byte* to = given ? writable(*given) : slot->data;
   slot->arrived.clear();
   std::optional<Point> point = put(Stream::to_host, {all.storages, {}, all.seconds}, crossed(step), here, [&]() -> Status {
-    if (packet) return copy(to, all, here);
+    if (coalesced) return copy(to, all, here);
     if (given) return device_.copy_to_host(to, range(all.storages[0]), here);
     if (prepared_.read_in_slot[step.channel] && !prepared_.read_in_parts[step.channel])
       return device_.copy_to_host(to, range(all.storages[0]), here);

@@ -56,7 +56,7 @@ int HostSide::free_lane() const {
 /// Called on a worker's thread.
 Status HostSide::run_call(const Calls::Call& call) {
   const NodeId id = call.here.node;
-  const ForeignPlace place(graph_.nodes[id].location);
+  const ForeignCallScope place(graph_.nodes[id].location);
   const RunState::Interruptible interruptible(*run_, call.here);
   const CallLimits limits{interruptible.token(), prepared_.patience};
   OpContext context;
@@ -69,7 +69,7 @@ Status HostSide::run_call(const Calls::Call& call) {
 /// Begins the call on the host's own thread; the function returns at once.
 bool HostSide::begin_pending(BesideCall& call) {
   const NodeId id = call.here.node;
-  const ForeignPlace place(graph_.nodes[id].location);
+  const ForeignCallScope place(graph_.nodes[id].location);
   const RunState::Executing executing(*run_, call.here.position, id);
   const StepMark mark(graph_, id);
   call.begun = RunState::Clock::now();
@@ -152,7 +152,7 @@ bool HostSide::settle_storage(StorageIndex storage, bool writes) {
   if (storage == kNoStorage) return true;
   const std::int64_t bytes = plan_.storages[static_cast<std::size_t>(storage)].range.bytes;
   return end_calls_if([&](const BesideCall& call) {
-    return touches(call, places_.at(storage), bytes, writes) || (writes && touches(call, places_.home(storage), bytes, true));
+    return touches(call, storage_.at(storage), bytes, writes) || (writes && touches(call, storage_.home(storage), bytes, true));
   });
 }
 

@@ -6,7 +6,7 @@ namespace cleave::runtime {
 
 Result<std::unique_ptr<HostSide>> HostSide::create(Prepared& prepared, Outputs& outputs) {
   std::unique_ptr<HostSide> side(new HostSide(prepared, outputs));
-  if (Status status = side->places_.allocate(); !status) return status.error();
+  if (Status status = side->storage_.allocate(); !status) return status.error();
   for (const GraphState& state : states_of(side->graph_))
     if (!state.fixed()) side->changes_.insert(state.leaf);
   side->prepare_operations();
@@ -52,7 +52,7 @@ void HostSide::prepare_operation(NodeId id) {
   for (const auto* values : {&reads(id), &writes(id)}) {
     for (const ValueId value : *values) {
       views_.push_back({&graph_.values[value].type, data(value)});
-      operation.moves |= places_.moves(value);
+      operation.moves |= storage_.moves(value);
     }
   }
 }
@@ -91,7 +91,7 @@ void HostSide::prepare_overlaps() {
     return kernel ? PlacedKernel{kernel, &reads(id), &writes(id)} : PlacedKernel();
   };
   overlaps_ = find_overlaps(prepared_, kernel_of);
-  crossings_.resize(prepared_.program->channels.size());
+  progress_.resize(prepared_.program->channels.size());
   for (std::size_t i = 0; i < overlaps_.size(); ++i) {
     const NodeId id(i);
     Overlap& overlap = overlaps_[id];
@@ -101,8 +101,9 @@ void HostSide::prepare_overlaps() {
     if (other) placed.kernel = other.get();
     cut(overlap, placed, prepared_);
     if (other && !overlap.ranges.empty()) operations_[id].kernel = std::move(other);
-    for (const Overlap::Crossing& each : overlap.coming) prepared_.read_in_parts[each.channel] = 1;
-    for (const Overlap::Crossing& each : overlap.leaving) crossings_[each.channel].made.reserve(prepared_.parts(bytes_of(each.value)));
+    for (const Overlap::OverlappedTransfer& each : overlap.coming) prepared_.read_in_parts[each.channel] = 1;
+    for (const Overlap::OverlappedTransfer& each : overlap.leaving)
+      progress_[each.channel].made.reserve(prepared_.parts(bytes_of(each.value)));
   }
 }
 

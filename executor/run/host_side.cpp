@@ -16,10 +16,10 @@ Status HostSide::begin(RunState& run, const RunOptions& options, std::map<NodeId
   context_.print = print_or_stdout(options);
   leaves_ = std::move(leaves);
   given_.clear();
-  places_.begin();
-  for (Crossing& crossing : crossings_) {
-    crossing.slot = nullptr;
-    crossing.parts = 0;
+  storage_.begin();
+  for (TransferProgress& progress : progress_) {
+    progress.slot = nullptr;
+    progress.parts = 0;
   }
   virtual_time_ = virtual_time;
   calls_.begin(run);
@@ -35,7 +35,7 @@ Status HostSide::begin(RunState& run, const RunOptions& options, std::map<NodeId
   auto use_in_place = [&](NodeId node, const Array& array) {
     StorageIndex storage = plan_.storage_of[graph_.nodes[node].results[0]];
     if (storage != kNoStorage && plan_.storages[static_cast<std::size_t>(storage)].external)
-      places_.set_external(storage, const_cast<std::byte*>(array.bytes()));
+      storage_.set_external(storage, const_cast<std::byte*>(array.bytes()));
   };
   for (const auto& [node, array] : leaves_) use_in_place(node, array);
   for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
@@ -73,7 +73,7 @@ Status HostSide::take_leaving() {
     Result<Array> array =
         given != options_.results.end() ? Result<Array>(given->second) : result_memory_.take(graph_.values[output.value].type);
     if (!array) return at_node(graph_, graph_.values[output.value].producer, array.error());
-    places_.set_external(storage, writable(*array));
+    storage_.set_external(storage, writable(*array));
     leaving_.emplace(storage, *std::move(array));
   }
   return {};
@@ -135,7 +135,7 @@ bool HostSide::compute(const Step& step, const Origin& here, std::int64_t trip) 
 bool HostSide::operation(const Node& node, const Origin& here) {
   if (!operations_[here.node].kernel) return true;  // the node runs with a later one
   if (!operations_[here.node].calls_user) return operation(node, here, nullptr);
-  const ForeignPlace place(node.location);
+  const ForeignCallScope place(node.location);
   const RunState::Interruptible interruptible(*run_, here);
   const CallLimits limits{interruptible.token(), prepared_.patience};
   return operation(node, here, &limits);
@@ -146,7 +146,7 @@ void HostSide::find_places(NodeId id) {
   std::size_t view = operations_[id].first_view;
   for (const ValueId value : reads(id)) views_[view++].data = data(value);
   for (const ValueId value : writes(id)) {
-    places_.compute(value, *run_);
+    storage_.compute(value, *run_);
     views_[view++].data = data(value);
   }
 }
@@ -186,8 +186,8 @@ bool HostSide::operation(const Node& node, const Origin& here, const CallLimits*
   for (const TensorView& view : call.results) after.push_back(snapshot(view));
   if (Status told = announce_check(graph_, here.node, options_.on_verify); !told) return fail(here, told.error());
   const FusionGroup* group = fusion_.group(here.node);
-  std::optional<Error> error = group ? check_against_meanings(prepared_.graph(), prepared_.bound, *group, before, after)
-                                     : check_against_meaning(prepared_.graph(), prepared_.bound, here.node, before, after, limits);
+  std::optional<Error> error = group ? check_against_references(prepared_.graph(), prepared_.bound, *group, before, after)
+                                     : check_against_reference(prepared_.graph(), prepared_.bound, here.node, before, after, limits);
   return error ? fail(here, std::move(*error)) : true;
 }
 
@@ -209,7 +209,7 @@ bool HostSide::move(const std::vector<Move>& moves, const Origin&) {
   for (const Move& m : moves) {
     if (!under_way_.empty() && (!settle_storage(m.from, false) || !settle_storage(m.to, true))) return false;
     auto bytes = static_cast<std::size_t>(plan_.storages[static_cast<std::size_t>(m.to)].range.bytes);
-    if (bytes > 0) std::memcpy(places_.at(m.to), places_.at(m.from), bytes);
+    if (bytes > 0) std::memcpy(storage_.at(m.to), storage_.at(m.from), bytes);
   }
   return true;
 }

@@ -12,7 +12,7 @@
 #include "executor/report/observation.h"
 #include "executor/report/sample_clock.h"
 #include "executor/run/calls.h"
-#include "executor/run/host_places.h"
+#include "executor/run/host_storage.h"
 #include "executor/run/outputs.h"
 #include "executor/run/overlap.h"
 #include "executor/run/prepared.h"
@@ -47,8 +47,8 @@ class HostSide final : public Worker {
   bool send(const Step& step, const Origin& here) override;
   bool receive(const Step& step, const Origin& here) override;
   bool move(const std::vector<Move>& moves, const Origin& here) override;
-  void rotate(const Rotation&, std::int64_t) override {}  // the host's plan has none
-  bool settle(const Rotation&, const Origin&) override { return true; }
+  void rotate(const DoubleBuffers&, std::int64_t) override {}  // the host's plan has none
+  bool settle(const DoubleBuffers&, const Origin&) override { return true; }
   bool discard(const std::vector<StorageIndex>&, const Origin&) override { return true; }
   bool end_block(const Origin& here) override;
   std::optional<std::int64_t> decide(const Step& step, ValueId value, const Origin& here) override;
@@ -73,7 +73,7 @@ class HostSide final : public Worker {
     std::unique_ptr<BesideCall> beside;  ///< null: the call runs in program order
   };
   /// The state of a channel whose values are computed or read while they are transferred.
-  struct Crossing {
+  struct TransferProgress {
     Ring::Slot* slot = nullptr;  ///< received before its chunks have arrived, or published before its send step
     std::size_t parts = 0;       ///< number of chunks received or made
     double begun = 0, end = 0,
@@ -86,7 +86,7 @@ class HostSide final : public Worker {
         fusion_(prepared.fusions[kHost]),
         plan_(prepared.plans[kHost]),
         outputs_(outputs),
-        places_(prepared),
+        storage_(prepared),
         calls_(prepared.program->workers) {}
   [[nodiscard]] bool is_kept(ValueId value) const;
   void prepare_operations();
@@ -126,11 +126,11 @@ class HostSide final : public Worker {
   bool overlapped(const Node& node, const Origin& here, double& waited);
   bool run_range(const KernelCall& call, const Origin& here, std::int64_t begin, const Overlap::Range& range, SampleClock::Sample& sample);
   bool take_later(const Step& step, Ring::Slot& slot);
-  bool take_parts(const Overlap::Crossing& of, std::size_t until, const Origin& here, double& waited);
-  bool take_rest(const Overlap::Crossing& of, const Origin& here, double& waited);
-  void begin_to_leave(const Overlap::Crossing& of);
-  void give_parts(const Overlap::Crossing& of, std::size_t until);
-  static void tell_times(const Crossing& crossing, Ring::Slot& slot);
+  bool take_parts(const Overlap::OverlappedTransfer& of, std::size_t until, const Origin& here, double& waited);
+  bool take_rest(const Overlap::OverlappedTransfer& of, const Origin& here, double& waited);
+  void begin_to_leave(const Overlap::OverlappedTransfer& of);
+  void give_parts(const Overlap::OverlappedTransfer& of, std::size_t until);
+  static void tell_times(const TransferProgress& progress, Ring::Slot& slot);
   void send_in_parts(Ring& ring, Ring::Slot& slot, ValueId value);
   bool take(const Step& step, const Origin& here);
   bool fail(const Origin& here, Error error);
@@ -144,7 +144,7 @@ class HostSide final : public Worker {
   void pack(const Step& step, std::byte* to) const;
   /// The time on the timeline's clock: the virtual one, or seconds since the run began.
   [[nodiscard]] double time() const;
-  [[nodiscard]] std::byte* data(ValueId value) const { return places_.of(value); }
+  [[nodiscard]] std::byte* data(ValueId value) const { return storage_.of(value); }
   [[nodiscard]] std::int64_t bytes_of(ValueId value) const { return graph_.values[value].type.bytes(); }
   [[nodiscard]] Array snapshot(const TensorView& view) const;
   bool hand_in(ValueId value, const Origin& here) {
@@ -159,10 +159,10 @@ class HostSide final : public Worker {
   const Fusion& fusion_;
   const MemoryPlan& plan_;
   Outputs& outputs_;
-  HostPlaces places_;
+  HostStorage storage_;
   IdVector<NodeId, Operation> operations_;
   IdVector<NodeId, Overlap> overlaps_;
-  IdVector<ChannelId, Crossing> crossings_;
+  IdVector<ChannelId, TransferProgress> progress_;
   Calls calls_;
   std::vector<BesideCall*> under_way_;  ///< in program order
   std::vector<double> workers_free_;    ///< virtual: the time from which each worker is free

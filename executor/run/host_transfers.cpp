@@ -57,7 +57,7 @@ bool HostSide::take(Exchange& exchange, const Step& step, const Origin& here) {
   return true;
 }
 
-/// Copies the values of the step's packet to `to`, side by side.
+/// Copies the values of the step's coalesced transfer to `to`, side by side.
 void HostSide::pack(const Step& step, std::byte* to) const {
   for (const ChannelId each : travelling_with(*prepared_.program, step.channel)) {
     const Channel& of = prepared_.channel(each);
@@ -66,14 +66,14 @@ void HostSide::pack(const Step& step, std::byte* to) const {
   }
 }
 
-/// The first step of a packet transfers the whole packet.
+/// The first step of a coalesced transfer transfers all of its values.
 bool HostSide::send(const Step& step, const Origin& here) {
   if (follows(*prepared_.program, step.channel)) return true;
   if (!settle_travelling(step.channel, false)) return false;
   if (std::optional<Exchange>& exchange = prepared_.exchanges[step.channel]) return send(*exchange, step, here);
   Ring& ring = prepared_.ring(step.channel);
   const Channel& channel = prepared_.channel(step.channel);
-  Crossing& made = crossings_[step.channel];
+  TransferProgress& made = progress_[step.channel];
   const std::size_t parts_made = std::exchange(made.parts, 0);
   if (std::exchange(made.slot, nullptr)) return synchronize(channel.to, {{}, made.free}, here);  // the value has left already
   Ring::Slot* slot = ring.next(*run_, kHost, here);
@@ -82,10 +82,10 @@ bool HostSide::send(const Step& step, const Origin& here) {
   slot->times.clear();
   made.free = slot->free.time;
   if (parts_made > 0) tell_times(made, *slot);
-  const std::byte* given = channel.packet ? nullptr : prepared_.caller_memory.source(step.value);
-  const bool there = given || (!channel.packet && data(step.value) == slot->data);
+  const std::byte* given = channel.coalesced ? nullptr : prepared_.caller_memory.source(step.value);
+  const bool there = given || (!channel.coalesced && data(step.value) == slot->data);
   slot->at = given ? given : slot->data;
-  slot->in_parts = !there && !channel.packet && prepared_.parts(bytes_of(step.value)) > 1;
+  slot->in_parts = !there && !channel.coalesced && prepared_.parts(bytes_of(step.value)) > 1;
   if (slot->in_parts) {
     send_in_parts(ring, *slot, step.value);
     return true;
@@ -125,7 +125,7 @@ bool HostSide::take(const Step& step, const Origin& here) {
   if (std::optional<Exchange>& exchange = prepared_.exchanges[step.channel]) return take(*exchange, step, here);
   Ring& ring = prepared_.ring(step.channel);
   double start = track_.on() ? time() : 0;
-  places_.give_back(step.channel, *run_);
+  storage_.give_back(step.channel, *run_);
   Ring::Slot* slot = ring.front(*run_, kHost, here);
   if (slot && take_later(step, *slot)) {
     if (!virtual_time_) track_.add(TimelineEvent::What::wait, kHost, here.node, start, time());
@@ -143,7 +143,7 @@ bool HostSide::take(const Step& step, const Origin& here) {
   if (!slot || !synchronize(channel.from, slot->ready, here)) return false;
   if (!virtual_time_) track_.add(TimelineEvent::What::wait, kHost, here.node, start, time());
   slot->free = {{}, now_};
-  if (places_.keep(step.channel, *slot)) return true;
+  if (storage_.keep(step.channel, *slot)) return true;
   for (const ChannelId each : travelling_with(*prepared_.program, step.channel)) {
     const Channel& of = prepared_.channel(each);
     const Array* given = prepared_.caller_memory.target(of.value);

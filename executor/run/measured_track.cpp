@@ -85,7 +85,7 @@ void MeasuredTrack::add(Stream stream, const Note& note, const Measured& measure
   track_.add({note.what, id_, note.node, begin, end, 0, TimelineEvent::Lane::steps, note.together});
 }
 
-/// The device measures one interval for a packet; each value gets a share of it, in proportion to its predicted time.
+/// The device measures one interval for a coalesced transfer; each value gets a share of it, in proportion to its predicted time.
 void MeasuredTrack::add_transfer(Stream stream, const Note& note, const Measured& measured) {
   const std::span<const ChannelId> all = travelling_with(*prepared_.program, note.first);
   double predicted = 0, done = 0;

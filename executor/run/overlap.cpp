@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "partitioner/apply/alongside.h"
+#include "partitioner/apply/copy_overlap.h"
 
 namespace cleave::runtime {
 namespace {
@@ -15,11 +15,11 @@ class Cutter {
 
   void run() {
     std::vector<std::int64_t> ends{pieces_};
-    for (const Overlap::Crossing& each : overlap_.coming) {
+    for (const Overlap::OverlappedTransfer& each : overlap_.coming) {
       for (std::int64_t bound = prepared_.part_bytes; bound < bytes(each.value); bound += prepared_.part_bytes)
         ends.push_back(first([&](std::int64_t done) { return read(each.value, done) > bound; }) - 1);
     }
-    for (const Overlap::Crossing& each : overlap_.leaving) {
+    for (const Overlap::OverlappedTransfer& each : overlap_.leaving) {
       for (std::int64_t bound = prepared_.part_bytes; bound < bytes(each.value); bound += prepared_.part_bytes)
         ends.push_back(first([&](std::int64_t done) { return written(each.value, done) >= bound; }));
     }
@@ -31,14 +31,15 @@ class Cutter {
       overlap_.ranges.push_back({end, static_cast<double>(end - begin) / static_cast<double>(pieces_)});
       begin = end;
     }
-    for (Overlap::Crossing& each : overlap_.coming) {
+    for (Overlap::OverlappedTransfer& each : overlap_.coming) {
       for (const std::int64_t end : ends) each.parts.push_back(prepared_.parts(read(each.value, end)));
     }
-    for (Overlap::Crossing& each : overlap_.leaving) {
+    for (Overlap::OverlappedTransfer& each : overlap_.leaving) {
       for (const std::int64_t end : ends) each.parts.push_back(end < pieces_ ? whole_parts(written(each.value, end)) : parts(each.value));
     }
-    std::erase_if(overlap_.coming, [&](const Overlap::Crossing& each) { return each.parts.front() == parts(each.value); });
-    std::erase_if(overlap_.leaving, [&](const Overlap::Crossing& each) { return ends.size() < 2 || each.parts[ends.size() - 2] == 0; });
+    std::erase_if(overlap_.coming, [&](const Overlap::OverlappedTransfer& each) { return each.parts.front() == parts(each.value); });
+    std::erase_if(overlap_.leaving,
+                  [&](const Overlap::OverlappedTransfer& each) { return ends.size() < 2 || each.parts[ends.size() - 2] == 0; });
     if (overlap_.coming.empty() && overlap_.leaving.empty()) overlap_ = {};
   }
 
@@ -86,11 +87,11 @@ IdVector<NodeId, Overlap> find_overlaps(const Prepared& prepared, const std::fun
     return placed.kernel ? KernelValues{placed.reads, placed.writes} : KernelValues();
   };
   IdVector<NodeId, Overlap> found(prepared.graph().nodes.size());
-  const auto note = [&](const std::vector<ChannelId>& channels, std::vector<Overlap::Crossing>& to) {
+  const auto note = [&](const std::vector<ChannelId>& channels, std::vector<Overlap::OverlappedTransfer>& to) {
     for (const ChannelId channel : channels)
       if (!prepared.exchanges[channel]) to.push_back({channel, prepared.channel(channel).value, {}});
   };
-  for (const auto& [node, beside] : find_alongside(*prepared.program, kHost, prepared.part_bytes, values_of)) {
+  for (const auto& [node, beside] : find_copy_overlaps(*prepared.program, kHost, prepared.part_bytes, values_of)) {
     note(beside.coming, found[node].coming);
     note(beside.leaving, found[node].leaving);
   }

@@ -17,13 +17,13 @@ struct Overlap {
     std::int64_t end = 0;  ///< number of the first piece after the range
     double share = 0;      ///< fraction of the whole call
   };
-  struct Crossing {
+  struct OverlappedTransfer {
     ChannelId channel;
     ValueId value;
     std::vector<std::size_t> parts;  ///< one entry a range: chunks that must have arrived before it, or that are complete after it
   };
   std::vector<Range> ranges;
-  std::vector<Crossing> coming, leaving;
+  std::vector<OverlappedTransfer> coming, leaving;
 };
 
 /// A kernel and the values that it reads and writes.

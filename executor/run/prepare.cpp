@@ -168,7 +168,7 @@ void find_read_in_slot(Prepared& prepared, const IdVector<ChannelId, int>& depth
   for (std::size_t c = 0; c < program.channels.size(); ++c) {
     const ChannelId id(c);
     const Channel& channel = program.channels[id];
-    if (channel.to != kHost || channel.packet || prepared.exchanges[id] || depths[id] < 2) continue;
+    if (channel.to != kHost || channel.coalesced || prepared.exchanges[id] || depths[id] < 2) continue;
     const auto storage = static_cast<std::size_t>(plan.storage_of[channel.value]);
     const bool ours = !plan.storages[storage].external && plan.storages[storage].range.bytes > 0;
     prepared.read_in_slot[id] = ours && received[storage] == 1 ? 1 : 0;

@@ -48,7 +48,7 @@ struct Prepared {
   [[nodiscard]] const Graph& graph() const { return *program->graph; }
   [[nodiscard]] const Attributes& attributes(NodeId node) const { return attributes_of(graph(), bound, node); }
   [[nodiscard]] const Channel& channel(ChannelId id) const { return program->channels[id]; }
-  /// The number of chunks in which a value is staged and copied; a packet is one chunk.
+  /// The number of chunks in which a value is staged and copied; a coalesced transfer is one chunk.
   [[nodiscard]] std::size_t parts(std::int64_t bytes) const {
     return static_cast<std::size_t>(std::max<std::int64_t>(1, (bytes + part_bytes - 1) / part_bytes));
   }

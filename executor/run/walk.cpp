@@ -126,19 +126,21 @@ class Walker {
     return true;
   }
 
-  [[nodiscard]] const Rotation& rotation(const StepPlan& plan) const { return plan_.rotations[static_cast<std::size_t>(plan.rotation)]; }
+  [[nodiscard]] const DoubleBuffers& double_buffers(const StepPlan& plan) const {
+    return plan_.double_buffered_loops[static_cast<std::size_t>(plan.double_buffers)];
+  }
 
   /// Moves each yielded value into its loop-carried variable.
   bool end_trip(const Frame& frame) {
     if (!side_.move(frame.plan->trip, here_)) return false;
-    if (frame.plan->rotation >= 0) side_.rotate(rotation(*frame.plan), frame.trip + 1);
+    if (frame.plan->double_buffers >= 0) side_.rotate(double_buffers(*frame.plan), frame.trip + 1);
     return true;
   }
 
   /// Called at the end of a control step.
   bool finish(const Step& step, const StepPlan& plan, std::int64_t trips) {
     if (step.kind != StepKind::branch) side_.outcome(step.node, trips);
-    if (plan.rotation >= 0 && trips > 0 && !side_.settle(rotation(plan), here_)) return false;
+    if (plan.double_buffers >= 0 && trips > 0 && !side_.settle(double_buffers(plan), here_)) return false;
     return side_.leave(step, here_) && side_.discard(plan.dies, here_);
   }
 

@@ -25,9 +25,9 @@ class Worker {
   virtual bool receive(const Step& step, const Origin& here) = 0;
   virtual bool move(const std::vector<Move>& moves, const Origin& here) = 0;
   /// Called after `trips` trips of a loop with rotating buffers, whose storages have then moved on by as many turns.
-  virtual void rotate(const Rotation& rotation, std::int64_t trips) = 0;
+  virtual void rotate(const DoubleBuffers& double_buffers, std::int64_t trips) = 0;
   /// Called at the end of the loop: moves the values that leave it to their planned storages.
-  virtual bool settle(const Rotation& rotation, const Origin& here) = 0;
+  virtual bool settle(const DoubleBuffers& double_buffers, const Origin& here) = 0;
   /// Called at the end of a block's steps: waits for all work that was started there.
   virtual bool end_block(const Origin& /*here*/) { return true; }
   virtual bool discard(const std::vector<StorageIndex>& dead, const Origin& here) = 0;

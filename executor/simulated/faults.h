@@ -3,8 +3,8 @@
 //   oom         the arena cannot be allocated          transfer:N  the Nth transfer fails
 //   kernel:N    the Nth kernel fails                   corrupt:N   the Nth transfer arrives with a wrong byte (and is found out)
 //   stall:N     the Nth kernel or transfer never ends  lost:N      the device is lost at the Nth kernel or transfer
-// Transfers are counted by value: each value of a packet counts, a value in chunks counts once. A kernel that is launched for ranges of
-// rows counts once too.
+// Transfers are counted by value: each value of a coalesced transfer counts, a value in chunks counts once. A kernel that is launched for
+// ranges of rows counts once too.
 #pragma once
 
 #include <cstdint>

@@ -47,7 +47,7 @@ void write_number(int number) {
 }
 
 void report() {
-  const StepMark::Place& place = StepMark::current();
+  const StepMark::MarkedStep& place = StepMark::current();
   if (place.graph && place.node.valid()) {
     const Node& node = place.graph->nodes[place.node];
     write_text(node.location.file_name());

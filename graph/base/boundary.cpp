@@ -132,11 +132,11 @@ std::optional<Error> ForeignCall::left_by_jump() {
   return error;
 }
 
-// --- ForeignPlace ----------------------------------------------------------------------------------------------------------------------
+// --- ForeignCallScope ------------------------------------------------------------------------------------------------------------------
 
-ForeignPlace::ForeignPlace(const SourceLocation& line) : outer_(std::exchange(innermost().line, &line)) {}
+ForeignCallScope::ForeignCallScope(const SourceLocation& line) : outer_(std::exchange(innermost().line, &line)) {}
 
-ForeignPlace::~ForeignPlace() {
+ForeignCallScope::~ForeignCallScope() {
   innermost().line = outer_;
 }
 

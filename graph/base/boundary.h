@@ -57,12 +57,12 @@ class ForeignCall {
 };
 
 /// Scope in which foreign code called by this thread is attributed to this line of the user's program.
-class ForeignPlace {
+class ForeignCallScope {
  public:
-  explicit ForeignPlace(const SourceLocation& line);
-  ForeignPlace(const ForeignPlace&) = delete;
-  ForeignPlace& operator=(const ForeignPlace&) = delete;
-  ~ForeignPlace();
+  explicit ForeignCallScope(const SourceLocation& line);
+  ForeignCallScope(const ForeignCallScope&) = delete;
+  ForeignCallScope& operator=(const ForeignCallScope&) = delete;
+  ~ForeignCallScope();
 
  private:
   const SourceLocation* const outer_;

@@ -78,9 +78,9 @@ struct CountingIterator {
   bool operator==(const CountingIterator& other) const { return at == other.at; }
 };
 
-class TreeMaker final : public JsonEvents {
+class JsonTreeMaker final : public JsonEvents {
  public:
-  TreeMaker(JsonTree& tree, const LineCounter& lines) : tree_(tree), lines_(lines) {}
+  JsonTreeMaker(JsonTree& tree, const LineCounter& lines) : tree_(tree), lines_(lines) {}
 
   bool scalar(JsonScalar&& scalar) override {
     add(JsonTree::Kind::scalar).scalar = std::move(scalar);
@@ -140,7 +140,7 @@ std::optional<JsonTree> JsonTree::parse(std::string_view text) {
 Result<JsonTree> JsonTree::read(std::string_view text) {
   JsonTree tree;
   LineCounter lines;
-  TreeMaker maker(tree, lines);
+  JsonTreeMaker maker(tree, lines);
   Translator translator(maker);
   const CountingIterator begin{text.data(), &lines}, end{text.data() + text.size(), &lines};
   if (!nlohmann::json::sax_parse(begin, end, static_cast<Parser*>(&translator))) return Error{translator.what};

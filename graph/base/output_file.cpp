@@ -44,7 +44,7 @@ std::optional<int> own_descriptor(const std::string& path) {
 }
 
 /// The resolved target of a file name.
-struct Place {
+struct ResolvedTarget {
   std::string path;
   std::optional<int> descriptor;     ///< the descriptor, if the path names an open one
   std::optional<struct stat> found;  ///< status of an existing file
@@ -54,13 +54,13 @@ struct Place {
 };
 
 /// Follows links to their target, which need not exist.
-Place find_place(std::string path) {
+ResolvedTarget find_place(std::string path) {
   std::array<char, PATH_MAX> link;
   for (int links = 0; links < kMostLinks; ++links) {
     if (const std::optional<int> number = own_descriptor(path)) return {path, number, std::nullopt, 0};
     const ssize_t length = path.starts_with("/proc/") ? -1 : ::readlink(path.c_str(), link.data(), link.size());
     if (length < 0) {
-      Place place{std::move(path), std::nullopt, std::nullopt, 0};
+      ResolvedTarget place{std::move(path), std::nullopt, std::nullopt, 0};
       struct stat status;
       if (::stat(place.path.c_str(), &status) == 0)
         place.found = status;
@@ -75,7 +75,7 @@ Place find_place(std::string path) {
 }
 
 /// errno if the target cannot be written to, or 0.
-int refusal(const Place& place) {
+int refusal(const ResolvedTarget& place) {
   if (place.failure != 0) return place.failure;
   if (place.descriptor) {
     const int flags = ::fcntl(*place.descriptor, F_GETFL);
@@ -106,7 +106,7 @@ int open_nameless(const std::string& folder) {
 
 struct OutputFile::State {
   std::string shown;  ///< the path as the user gave it
-  Place place;
+  ResolvedTarget place;
   UnfinishedFile temporary;  ///< its temporary name, if any
   int descriptor = -1;
 
@@ -219,7 +219,7 @@ int OutputFile::descriptor() const {
 }
 
 Status check_writable(const std::string& path) {
-  const Place place = find_place(path);
+  const ResolvedTarget place = find_place(path);
   int failure = refusal(place);
   if (failure == 0 && !place.direct()) {
     const std::string folder = folder_of(place.path);

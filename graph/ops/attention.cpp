@@ -167,7 +167,7 @@ void attend_all(const AttentionShape& shape, const OpCall& call) {
   }
 }
 
-Status attention_meaning(const OpCall& call) {
+Status attention_reference(const OpCall& call) {
   if (call.results[0].size() == 0) return {};
   std::vector<TensorType> types;
   for (const Array& input : call.inputs) types.push_back(input.type());
@@ -239,7 +239,7 @@ constexpr OpDef op::attention{
     .cost = attention_cost,
     .cost_class = CostClass::product,
     .form = attention_form,
-    .meaning = attention_meaning};
+    .reference = attention_reference};
 
 }  // namespace cleave::ops
 

@@ -65,7 +65,7 @@ Status each_element(const OpCall& call, const Step& step) {
   return {};
 }
 
-Status lstm_meaning(const OpCall& call) {
+Status lstm_reference(const OpCall& call) {
   return each_element<4>(call, [](const auto& x, const auto& r, double cell) {
     const double in = sigmoid(x[0] + r[0]), out = sigmoid(x[1] + r[1]), forget = sigmoid(x[2] + r[2]), fresh = std::tanh(x[3] + r[3]);
     const double next = forget * cell + in * fresh;
@@ -73,7 +73,7 @@ Status lstm_meaning(const OpCall& call) {
   });
 }
 
-Status gru_meaning(const OpCall& call) {
+Status gru_reference(const OpCall& call) {
   return each_element<3>(call, [](const auto& x, const auto& r, double hidden) {
     const double update = sigmoid(x[0] + r[0]), reset = sigmoid(x[1] + r[1]), fresh = std::tanh(x[2] + reset * r[2]);
     return std::array{fresh + update * (hidden - fresh)};
@@ -90,14 +90,14 @@ Cost cell_cost(Types inputs, Types results, const Attributes&) {
 constexpr OpDef op::lstm_cell =
     Record("lstm_cell(inputs, recurrent, cell)", 3, {},
            "the next hidden state and cell of an LSTM, from gates `inputs + recurrent` in the order input, output, forget, cell",
-           cell_type<Name{"lstm_cell"}, 4, 2>, cell_cost<4>, lstm_meaning)
+           cell_type<Name{"lstm_cell"}, 4, 2>, cell_cost<4>, lstm_reference)
         .promoting(Promotion::floating)
         .of_class(CostClass::transcendental);
 
 constexpr OpDef op::gru_cell =
     Record("gru_cell(inputs, recurrent, hidden)", 3, {},
            "the next hidden state of a GRU, from gates in the order update, reset, hidden; the reset gate meets `recurrent`",
-           cell_type<Name{"gru_cell"}, 3, 1>, cell_cost<3>, gru_meaning)
+           cell_type<Name{"gru_cell"}, 3, 1>, cell_cost<3>, gru_reference)
         .promoting(Promotion::floating)
         .of_class(CostClass::transcendental);
 

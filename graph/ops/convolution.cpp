@@ -107,7 +107,7 @@ void convolve(const Convolution& conv, const T* x, const T* weight, const T* bia
   }
 }
 
-Status conv_meaning(const OpCall& call) {
+Status conv_reference(const OpCall& call) {
   std::vector<TensorType> types;
   for (const Array& input : call.inputs) types.push_back(input.type());
   const Convolution conv = convolution_of(types, call.attributes);
@@ -138,7 +138,7 @@ constexpr OpDef op::conv =
         }(),
         "convolution over the 1 to 3 axes behind batch and channels, as ONNX's; weight is `[outputs, channels / group, "
         "window…]`, and `pads` are one number, one an axis, or all before and then all behind",
-        conv_type, conv_cost, conv_meaning)
+        conv_type, conv_cost, conv_reference)
         .operands(2, 3)
         .promoting(Promotion::floating)
         .of_class(CostClass::product, conv_form);

@@ -34,7 +34,7 @@ TypeResult constant_type(Types, const Attributes& attributes) {
 }
 
 template <int value>
-Status constant_meaning(const OpCall& call) {
+Status constant_reference(const OpCall& call) {
   fill(call.results[0], std::int64_t{value});
   return {};
 }
@@ -74,7 +74,7 @@ TypeResult full_type(Types, const Attributes& attributes) {
   return give("full", {}, {dtype, attributes.get<Integers>("shape")});
 }
 
-Status full_meaning(const OpCall& call) {
+Status full_reference(const OpCall& call) {
   fill(call.results[0], *call.attributes.find("value"));
   return {};
 }
@@ -141,7 +141,7 @@ TypeResult arange_type(Types, const Attributes& attributes) {
   return give("arange", {}, {dtype, {p.count}});
 }
 
-Status arange_meaning(const OpCall& call) {
+Status arange_reference(const OpCall& call) {
   const auto found = progression_of(call.attributes);
   const auto& p = std::get<Progression>(found);
   dispatch(call.results[0].dtype(), [&](auto zero) {
@@ -164,7 +164,7 @@ TypeResult eye_type(Types, const Attributes& attributes) {
   return give("eye", {}, {attributes.get_or("dtype", DType::f32), {rows, columns}});
 }
 
-Status eye_meaning(const OpCall& call) {
+Status eye_reference(const OpCall& call) {
   const Shape& shape = call.results[0].shape();
   dispatch(call.results[0].dtype(), [&](auto zero) {
     using T = decltype(zero);
@@ -189,27 +189,27 @@ constexpr AttributeDef kDTypeAsWritten = optional("dtype", Type::dtype);
 }  // namespace
 
 constexpr OpDef op::zeros =
-    Record("zeros(shape, dtype?)", 0, {kRequiredShape, kDTypeF32}, "all 0", constant_type<"zeros">, copy_cost, constant_meaning<0>)
+    Record("zeros(shape, dtype?)", 0, {kRequiredShape, kDTypeF32}, "all 0", constant_type<"zeros">, copy_cost, constant_reference<0>)
         .of_class(CostClass::creation);
 
 constexpr OpDef op::ones =
-    Record("ones(shape, dtype?)", 0, {kRequiredShape, kDTypeF32}, "all 1", constant_type<"ones">, copy_cost, constant_meaning<1>)
+    Record("ones(shape, dtype?)", 0, {kRequiredShape, kDTypeF32}, "all 1", constant_type<"ones">, copy_cost, constant_reference<1>)
         .of_class(CostClass::creation);
 
 constexpr OpDef op::full = Record("full(shape, value, dtype?)", 0, {kRequiredShape, required("value", Type::any), kDTypeAsWritten},
-                                  "all `value`; without `dtype` i32, f32 or bool as it is written", full_type, copy_cost, full_meaning)
+                                  "all `value`; without `dtype` i32, f32 or bool as it is written", full_type, copy_cost, full_reference)
                                .of_class(CostClass::creation);
 
 constexpr OpDef op::arange =
     Record("arange(start, stop?, step?, dtype?)", 0,
            {required("start", Type::any), optional("stop", Type::any), optional("step", Type::any), kDTypeAsWritten},
            "start, start + step, … before stop; `arange(n)` counts from 0; i32 unless a number has a point", arange_type, copy_cost,
-           arange_meaning)
+           arange_reference)
         .of_class(CostClass::creation);
 
 constexpr OpDef op::eye =
     Record("eye(rows, columns?, dtype?)", 0, {required("rows", Type::integer), optional("columns", Type::integer), kDTypeF32},
-           "1 on the diagonal, else 0", eye_type, copy_cost, eye_meaning)
+           "1 on the diagonal, else 0", eye_type, copy_cost, eye_reference)
         .of_class(CostClass::creation);
 
 }  // namespace cleave::ops

@@ -22,12 +22,12 @@ TypeResult no_results(Types, const Attributes&) {
   return std::vector<TensorType>{};
 }
 
-Status print_meaning(const OpCall& call) {
+Status print_reference(const OpCall& call) {
   call.context.print(escape_controls_one_line(call.attributes.get<std::string>("label")) + ": " + to_string(call.inputs[0]));
   return {};
 }
 
-Status write_npy_meaning(const OpCall& call) {
+Status write_npy_reference(const OpCall& call) {
   return cleave::write_npy(call.attributes.get<std::string>("path"), call.inputs[0]);
 }
 
@@ -73,7 +73,7 @@ CallLimits limits_of(const HostFunction& function, const OpContext& context) {
 }
 
 /// Calls a host function, of a C library or in C++. All results of host functions enter here or in `end_host_call`.
-Status host_call_meaning(const OpCall& call) {
+Status host_call_reference(const OpCall& call) {
   const HostFunction& function = *call.attributes.get<Function>("function");
   if (!function.call) return Error{in_backticks(function) + " is declared but not bound to code"};
   const UnderSign none(nullptr);  // if the function uses cleave itself, that work does not poll the stop sign of this call
@@ -118,7 +118,7 @@ constexpr OpDef op::print{.name = "print",
                           .summary = "prints one line `label: values`, in program order",
                           .type_rule = no_results,
                           .cost = linear_cost,
-                          .meaning = print_meaning};
+                          .reference = print_reference};
 
 constexpr OpDef op::write_npy{.name = "write_npy",
                               .min_inputs = 1,
@@ -129,7 +129,7 @@ constexpr OpDef op::write_npy{.name = "write_npy",
                               .summary = "writes x to an .npy file, in program order; the path as seen from where the program runs",
                               .type_rule = no_results,
                               .cost = copy_cost,
-                              .meaning = write_npy_meaning};
+                              .reference = write_npy_reference};
 
 constexpr OpDef op::host_call{.name = "host_call",
                               .min_inputs = 0,
@@ -140,7 +140,7 @@ constexpr OpDef op::host_call{.name = "host_call",
                               .summary = "calls a host function of the user: an effect, unless it is declared pure",
                               .type_rule = host_call_type,
                               .cost = linear_cost,
-                              .meaning = host_call_meaning,
+                              .reference = host_call_reference,
                               .purity_of = host_call_purity};
 
 }  // namespace cleave::ops

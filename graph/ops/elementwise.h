@@ -38,7 +38,7 @@ void element_loop(const std::byte* const* operands, const std::int64_t* steps, s
 }
 
 template <class Op>
-Status elementwise_meaning(const OpCall& call) {
+Status elementwise_reference(const OpCall& call) {
   dispatch_in<Op::domain>(call.inputs[0].dtype(), [&](auto zero) { run_elementwise(call, element_loop<Op, decltype(zero)>); });
   return {};
 }
@@ -53,8 +53,10 @@ template <class Op>
 constexpr OpDef elementwise() {
   return Record(
              Op::signature, Op::arity, {}, Op::summary,
-             [](Types inputs, const Attributes&) { return elementwise_type({Op::name, Op::domain, Op::predicate}, inputs); },
-             elementwise_cost<scalars::flops_of(Op::work)>, elementwise_meaning<Op>)
+             [](Types inputs, const Attributes&) {
+               return elementwise_type({Op::name, Op::domain, Op::predicate}, inputs);
+             },
+             elementwise_cost<scalars::flops_of(Op::work)>, elementwise_reference<Op>)
       .promoting(Op::promotion)
       .of_class(scalars::class_of(Op::work), run_of_operands)
       .scalar(Op::text, Op::integer_text);

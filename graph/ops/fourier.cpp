@@ -120,7 +120,7 @@ void transform_lines(const OpCall& call) {
 }
 
 template <bool pairs_in, bool pairs_out, bool forward>
-Status fourier_meaning(const OpCall& call) {
+Status fourier_reference(const OpCall& call) {
   if (call.results[0].size() == 0) return {};
   if (call.inputs[0].dtype() == DType::f32) {
     transform_lines<float, pairs_in, pairs_out, forward>(call);
@@ -140,24 +140,24 @@ Cost fourier_cost(Types inputs, Types results, const Attributes&) {
 
 constexpr OpDef op::fft =
     Record("fft(x, axis?)", 1, {kLastAxis}, "Fourier's transform of complex numbers, pairs along a last axis that `axis` does not count",
-           fourier_type<"fft", true, true>, fourier_cost, fourier_meaning<true, true, true>)
+           fourier_type<"fft", true, true>, fourier_cost, fourier_reference<true, true, true>)
         .promoting(Promotion::floating)
         .of_class(CostClass::transform);
 
 constexpr OpDef op::ifft = Record("ifft(x, axis?)", 1, {kLastAxis}, "undoes `fft`", fourier_type<"ifft", true, true>, fourier_cost,
-                                  fourier_meaning<true, true, false>)
+                                  fourier_reference<true, true, false>)
                                .promoting(Promotion::floating)
                                .of_class(CostClass::transform);
 
 constexpr OpDef op::rfft =
     Record("rfft(x, axis?)", 1, {kLastAxis}, "Fourier's transform of real numbers: the first `n // 2 + 1` complex ones, as pairs",
-           fourier_type<"rfft", false, true>, fourier_cost, fourier_meaning<false, true, true>)
+           fourier_type<"rfft", false, true>, fourier_cost, fourier_reference<false, true, true>)
         .promoting(Promotion::floating)
         .of_class(CostClass::transform);
 
 constexpr OpDef op::irfft = Record("irfft(x, n?, axis?)", 1, {optional("n", Type::integer), kLastAxis},
                                    "undoes `rfft`, to `n` real numbers (absent: an even number of them)",
-                                   fourier_type<"irfft", true, false>, fourier_cost, fourier_meaning<true, false, false>)
+                                   fourier_type<"irfft", true, false>, fourier_cost, fourier_reference<true, false, false>)
                                 .promoting(Promotion::floating)
                                 .of_class(CostClass::transform);
 

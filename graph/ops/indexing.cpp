@@ -89,7 +89,7 @@ TypeResult slice_type(Types inputs, const Attributes& attributes) {
   return give("slice", inputs, std::move(result));
 }
 
-Status slice_meaning(const OpCall& call) {
+Status slice_reference(const OpCall& call) {
   copy(call.inputs[0], slice_view(call.inputs[0].type(), call.attributes), call.results[0]);
   return {};
 }
@@ -116,7 +116,7 @@ Cost take_cost(Types inputs, Types results, const Attributes&) {
 
 constexpr std::int64_t kLongCopy = 1 << 22;  ///< bytes copied between two polls of the stop sign
 
-Status take_meaning(const OpCall& call) {
+Status take_reference(const OpCall& call) {
   const Array &x = call.inputs[0], &indices = call.inputs[1];
   const int along = *find_axis(call.attributes.get_or<std::int64_t>("axis", 0), x.type().rank());
   const std::int64_t extent = x.shape()[along];
@@ -166,7 +166,7 @@ TypeResult one_hot_type(Types inputs, const Attributes& attributes) {
   return give("one_hot", inputs, std::move(result));
 }
 
-Status one_hot_meaning(const OpCall& call) {
+Status one_hot_reference(const OpCall& call) {
   const Array& x = call.inputs[0];
   const std::int64_t depth = call.results[0].shape().back();
   dispatch(x.dtype(), [&](auto index_zero) {
@@ -245,7 +245,7 @@ constexpr OpDef op::slice{
     },
     .cost_class = CostClass::movement,
     .form = slice_form,
-    .meaning = slice_meaning};
+    .reference = slice_reference};
 
 constexpr OpDef op::take{.name = "take",
                          .min_inputs = 2,
@@ -258,7 +258,7 @@ constexpr OpDef op::take{.name = "take",
                          .may_fail = true,
                          .cost_class = CostClass::gather,
                          .form = take_form,
-                         .meaning = take_meaning};
+                         .reference = take_reference};
 
 constexpr OpDef op::one_hot{.name = "one_hot",
                             .min_inputs = 1,
@@ -269,6 +269,6 @@ constexpr OpDef op::one_hot{.name = "one_hot",
                             .type_rule = one_hot_type,
                             .cost = copy_cost,
                             .cost_class = CostClass::gather,
-                            .meaning = one_hot_meaning};
+                            .reference = one_hot_reference};
 
 }  // namespace cleave::ops

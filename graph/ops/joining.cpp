@@ -38,7 +38,7 @@ TypeResult concat_type(Types inputs, const Attributes& attributes) {
   return give("concat", inputs, std::move(result));
 }
 
-Status concat_meaning(const OpCall& call) {
+Status concat_reference(const OpCall& call) {
   Array& result = call.results[0];
   const int along = *find_axis(call.attributes.get_or<std::int64_t>("axis", 0), result.type().rank());
   View target{0, row_major_strides(result.shape())};
@@ -59,7 +59,7 @@ TypeResult stack_type(Types inputs, const Attributes& attributes) {
   return give("stack", inputs, std::move(result));
 }
 
-Status stack_meaning(const OpCall& call) {
+Status stack_reference(const OpCall& call) {
   Array& result = call.results[0];
   const int along = *find_axis(call.attributes.get_or<std::int64_t>("axis", 0), result.type().rank());
   Strides strides = row_major_strides(result.shape());
@@ -98,7 +98,7 @@ TypeResult pad_type(Types inputs, const Attributes& attributes) {
   return give("pad", inputs, std::move(result));
 }
 
-Status pad_meaning(const OpCall& call) {
+Status pad_reference(const OpCall& call) {
   const Array& x = call.inputs[0];
   Array& result = call.results[0];
   const auto value = call.attributes.get_or("value", 0.0);
@@ -129,7 +129,7 @@ TypeResult repeat_type(Types inputs, const Attributes& attributes) {
   return give("repeat", inputs, std::move(result));
 }
 
-Status repeat_meaning(const OpCall& call) {
+Status repeat_reference(const OpCall& call) {
   const Array& x = call.inputs[0];
   const int along = *find_axis(call.attributes.get_or<std::int64_t>("axis", 0), x.type().rank());
   Shape shape = x.shape();
@@ -153,7 +153,7 @@ TypeResult tile_type(Types inputs, const Attributes& attributes) {
   return give("tile", inputs, std::move(result));
 }
 
-Status tile_meaning(const OpCall& call) {
+Status tile_reference(const OpCall& call) {
   const Array& x = call.inputs[0];
   const Shape& wide = call.results[0].shape();
   const Strides own = row_major_strides(x.shape());
@@ -183,7 +183,7 @@ constexpr OpDef op::concat{.name = "concat",
                            .cost = copy_cost,
                            .cost_class = CostClass::movement,
                            .form = join_form,
-                           .meaning = concat_meaning};
+                           .reference = concat_reference};
 
 constexpr OpDef op::stack{.name = "stack",
                           .min_inputs = 1,
@@ -196,7 +196,7 @@ constexpr OpDef op::stack{.name = "stack",
                           .cost = copy_cost,
                           .cost_class = CostClass::movement,
                           .form = join_form,
-                          .meaning = stack_meaning};
+                          .reference = stack_reference};
 
 constexpr OpDef op::pad{.name = "pad",
                         .min_inputs = 1,
@@ -207,7 +207,7 @@ constexpr OpDef op::pad{.name = "pad",
                         .type_rule = pad_type,
                         .cost = copy_cost,
                         .cost_class = CostClass::movement,
-                        .meaning = pad_meaning};
+                        .reference = pad_reference};
 
 constexpr OpDef op::repeat{.name = "repeat",
                            .min_inputs = 1,
@@ -218,7 +218,7 @@ constexpr OpDef op::repeat{.name = "repeat",
                            .type_rule = repeat_type,
                            .cost = copy_cost,
                            .cost_class = CostClass::movement,
-                           .meaning = repeat_meaning};
+                           .reference = repeat_reference};
 
 constexpr OpDef op::tile{.name = "tile",
                          .min_inputs = 1,
@@ -229,6 +229,6 @@ constexpr OpDef op::tile{.name = "tile",
                          .type_rule = tile_type,
                          .cost = copy_cost,
                          .cost_class = CostClass::movement,
-                         .meaning = tile_meaning};
+                         .reference = tile_reference};
 
 }  // namespace cleave::ops

@@ -140,7 +140,7 @@ Status run_matrices(std::string_view op, const OpCall& call, Work work) {
 }
 
 template <Name op, Work work>
-Status matrix_meaning(const OpCall& call) {
+Status matrix_reference(const OpCall& call) {
   return call.inputs[0].dtype() == DType::f32 ? run_matrices<float>(op.view(), call, work) : run_matrices<double>(op.view(), call, work);
 }
 
@@ -217,62 +217,63 @@ std::string singular_values_one(const std::vector<Matrix>& in, std::vector<Matri
 }  // namespace
 
 constexpr OpDef op::solve = Record("solve(a, b)", 2, {}, "`x` with `a @ x = b`; b is a vector, or has matrices in its last two axes",
-                                   solve_type, cubic_cost<1>, matrix_meaning<"solve", solve_one>)
+                                   solve_type, cubic_cost<1>, matrix_reference<"solve", solve_one>)
                                 .promoting(Promotion::floating)
                                 .of_class(CostClass::factorization)
                                 .may_fail();
 
 constexpr OpDef op::inv = Record("inv(x)", 1, {}, "inverse of the matrices in the last two axes", matrix_type<"inv", true, same_matrix>,
-                                 cubic_cost<2>, matrix_meaning<"inv", invert_one>)
+                                 cubic_cost<2>, matrix_reference<"inv", invert_one>)
                               .promoting(Promotion::floating)
                               .of_class(CostClass::factorization)
                               .may_fail();
 
 constexpr OpDef op::det = Record("det(x)", 1, {}, "determinant of the matrices in the last two axes", matrix_type<"det", true, one_number>,
-                                 cubic_cost<1>, matrix_meaning<"det", determine_one>)
+                                 cubic_cost<1>, matrix_reference<"det", determine_one>)
                               .promoting(Promotion::floating)
                               .of_class(CostClass::factorization);
 
-constexpr OpDef op::slogdet = Record("slogdet(x)", 1, {}, "two results: sign of the determinant, and logarithm of its magnitude",
-                                     matrix_type<"slogdet", true, two_numbers>, cubic_cost<1>, matrix_meaning<"slogdet", log_determine_one>)
-                                  .promoting(Promotion::floating)
-                                  .of_class(CostClass::factorization);
+constexpr OpDef op::slogdet =
+    Record("slogdet(x)", 1, {}, "two results: sign of the determinant, and logarithm of its magnitude",
+           matrix_type<"slogdet", true, two_numbers>, cubic_cost<1>, matrix_reference<"slogdet", log_determine_one>)
+        .promoting(Promotion::floating)
+        .of_class(CostClass::factorization);
 
 constexpr OpDef op::cholesky =
     Record("cholesky(x, upper?)", 1, {with_default("upper", Type::boolean, false)},
            "`L` with `x = L @ transpose(L)`, or `upper` its transposed, of a positive definite matrix (lower triangle)",
-           matrix_type<"cholesky", true, same_matrix>, cubic_cost<1>, matrix_meaning<"cholesky", cholesky_one>)
+           matrix_type<"cholesky", true, same_matrix>, cubic_cost<1>, matrix_reference<"cholesky", cholesky_one>)
         .promoting(Promotion::floating)
         .of_class(CostClass::factorization)
         .may_fail();
 
 constexpr OpDef op::qr = Record("qr(x)", 1, {}, "two results: orthonormal columns, and an upper triangle whose diagonal is not negative",
-                                matrix_type<"qr", false, two_factors>, cubic_cost<4>, matrix_meaning<"qr", qr_one>)
+                                matrix_type<"qr", false, two_factors>, cubic_cost<4>, matrix_reference<"qr", qr_one>)
                              .promoting(Promotion::floating)
                              .of_class(CostClass::factorization);
 
 constexpr OpDef op::eigh =
     Record("eigh(x)", 1, {}, "two results: eigenvalues of a symmetric matrix (lower triangle), smallest first, and vectors",
-           matrix_type<"eigh", true, values_and_vectors>, cubic_cost<9>, matrix_meaning<"eigh", eigen_one>)
+           matrix_type<"eigh", true, values_and_vectors>, cubic_cost<9>, matrix_reference<"eigh", eigen_one>)
         .promoting(Promotion::floating)
         .of_class(CostClass::factorization)
         .may_fail();
 
 constexpr OpDef op::eigvalsh =
     Record("eigvalsh(x)", 1, {}, "eigenvalues of a symmetric matrix (lower triangle), smallest first",
-           matrix_type<"eigvalsh", true, diagonal_shape>, cubic_cost<4>, matrix_meaning<"eigvalsh", eigenvalues_one>)
+           matrix_type<"eigvalsh", true, diagonal_shape>, cubic_cost<4>, matrix_reference<"eigvalsh", eigenvalues_one>)
         .promoting(Promotion::floating)
         .of_class(CostClass::factorization)
         .may_fail();
 
 constexpr OpDef op::svd = Record("svd(x)", 1, {}, "three results `u`, `s`, `vh` with `x = u * s @ vh`; singular values largest first",
-                                 matrix_type<"svd", false, three_factors>, cubic_cost<20>, matrix_meaning<"svd", svd_one>)
+                                 matrix_type<"svd", false, three_factors>, cubic_cost<20>, matrix_reference<"svd", svd_one>)
                               .promoting(Promotion::floating)
                               .of_class(CostClass::factorization)
                               .may_fail();
 
 constexpr OpDef op::svdvals = Record("svdvals(x)", 1, {}, "singular values, largest first", matrix_type<"svdvals", false, diagonal_shape>,
-                                     cubic_cost<6>, matrix_meaning<"svdvals", singular_values_one>)
+                                     cubic_cost<6>, matrix_reference<"svdvals", singular_values_one>)
                                   .promoting(Promotion::floating)
                                   .of_class(CostClass::factorization)
                                   .may_fail();

@@ -114,7 +114,7 @@ void multiply_all(const Product& p, const T* left, const T* right, R* result) {
   });
 }
 
-Status matmul_meaning(const OpCall& call) {
+Status matmul_reference(const OpCall& call) {
   const Product p = product_of(call.inputs[0].type(), call.inputs[1].type());
   dispatch(call.inputs[0].dtype(), [&](auto element) {
     using T = decltype(element);
@@ -140,6 +140,6 @@ constexpr OpDef op::matmul{
     .cost = matmul_cost,
     .cost_class = CostClass::product,
     .form = matmul_form,
-    .meaning = matmul_meaning};
+    .reference = matmul_reference};
 
 }  // namespace cleave::ops

@@ -1,4 +1,5 @@
-// A batch of matrices in the last two axes: where each one lies, and what is said of one that will not do. Shared by meanings and kernels.
+// A batch of matrices in the last two axes: where each one lies, and what is said of one that will not do. Shared by reference
+// implementations and kernels.
 #pragma once
 
 #include <limits>

@@ -1,4 +1,4 @@
-// Places: the array offsets that computed indices select, in one form for all gather and scatter operations.
+// ComputedPositions: the array offsets that computed indices select, in one form for all gather and scatter operations.
 #pragma once
 
 #include "graph/attributes.h"
@@ -13,7 +13,7 @@ namespace cleave::ops {
 /// of the chosen axes as the index of that axis says. The indices for i stand side by side, from sum i_k * indices_k on. In the other array
 /// (the result of a gather, the updates of a scatter) the runs are contiguous. Runs of two i that differ along an axis whose `fixed` is not
 /// 0 are never the same.
-struct Places {
+struct ComputedPositions {
   std::int64_t run = 1;
   Shape shape;
   Strides fixed, indices;
@@ -28,7 +28,7 @@ struct Places {
 };
 
 /// Requires a call of the family `scatter` that its type rule accepts.
-Places places_of(std::string_view op, Types inputs, const Attributes& attributes);
+ComputedPositions places_of(std::string_view op, Types inputs, const Attributes& attributes);
 
 enum class Reduction : std::uint8_t { none, add, mul, max, min };
 /// How a scatter combines an update with the existing element.
@@ -48,7 +48,7 @@ C reduced(Reduction reduction, C a, C b) {
 
 /// The first index that is out of range.
 template <class Index>
-const Index* first_outside(const Places& places, const Index* indices, std::int64_t count) {
+const Index* first_outside(const ComputedPositions& places, const Index* indices, std::int64_t count) {
   const std::size_t axes = places.extents.size();
   if (axes == 0) return nullptr;
   StopLooks looks;

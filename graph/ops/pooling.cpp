@@ -83,7 +83,7 @@ Status each_window(const OpCall& call, const Window& window, const Element& elem
   return {};
 }
 
-Status max_pool_meaning(const OpCall& call) {
+Status max_pool_reference(const OpCall& call) {
   const Window window = pool_window(call.inputs[0].type(), call.attributes);
   StopLooks looks;
   return each_window(call, window, [&](std::int64_t p, const auto& x) {
@@ -93,7 +93,7 @@ Status max_pool_meaning(const OpCall& call) {
   });
 }
 
-Status avg_pool_meaning(const OpCall& call) {
+Status avg_pool_reference(const OpCall& call) {
   const Window window = pool_window(call.inputs[0].type(), call.attributes);
   const bool padding = call.attributes.get<bool>("count_include_pad");
   StopLooks looks;
@@ -164,13 +164,13 @@ constexpr AttributeDefs pool_attributes(bool counts_padding) {
 constexpr OpDef op::max_pool =
     Record("max_pool(x, kernel_shape, strides?, pads?, dilations?, auto_pad?, ceil_mode?)", 1, pool_attributes(false),
            "largest element of each window over the axes behind batch and channels, as ONNX's; NaN where there is one", pool_type<kMaxPool>,
-           pool_cost, max_pool_meaning)
+           pool_cost, max_pool_reference)
         .promoting(Promotion::floating)
         .of_class(CostClass::scan);
 
 constexpr OpDef op::avg_pool =
     Record("avg_pool(x, kernel_shape, strides?, pads?, dilations?, auto_pad?, ceil_mode?, count_include_pad?)", 1, pool_attributes(true),
-           "mean of each window over the axes behind batch and channels, as ONNX's", pool_type<kAvgPool>, pool_cost, avg_pool_meaning)
+           "mean of each window over the axes behind batch and channels, as ONNX's", pool_type<kAvgPool>, pool_cost, avg_pool_reference)
         .promoting(Promotion::floating)
         .of_class(CostClass::scan);
 

@@ -65,7 +65,7 @@ Status fill(const OpCall& call, F element) {
   return {};
 }
 
-Status uniform_meaning(const OpCall& call) {
+Status uniform_reference(const OpCall& call) {
   const auto [seed, step] = stream_of(call);
   const double low = call.attributes.get_or("low", 0.0), high = call.attributes.get_or("high", 1.0);
   return fill(call, [=, seed = seed, step = step](auto zero, unsigned long long i) {
@@ -97,7 +97,7 @@ TypeResult integers_type(Types inputs, const Attributes& attributes) {
   return give("random_integers", inputs, {dtype, attributes.get<Integers>("shape")});
 }
 
-Status integers_meaning(const OpCall& call) {
+Status integers_reference(const OpCall& call) {
   const auto [seed, step] = stream_of(call);
   const auto low = call.attributes.get<std::int64_t>("low"), high = call.attributes.get<std::int64_t>("high");
   dispatch(call.results[0].dtype(), [&, seed = seed, step = step](auto zero) {
@@ -114,7 +114,7 @@ Status integers_meaning(const OpCall& call) {
   return {};
 }
 
-Status normal_meaning(const OpCall& call) {
+Status normal_reference(const OpCall& call) {
   const auto [seed, step] = stream_of(call);
   const double mean = call.attributes.get_or("mean", 0.0), deviation = call.attributes.get_or("std", 1.0);
   return fill(call, [=, seed = seed, step = step](auto zero, unsigned long long i) {
@@ -138,8 +138,8 @@ constexpr AttributeDefs random_attributes(AttributeDef first, AttributeDef secon
 
 /// The operand that may be left out is `step`.
 constexpr Record random_record(std::string_view signature, const AttributeDefs& attributes, std::string_view summary,
-                               decltype(OpDef::type_rule) type_rule, decltype(OpDef::meaning) meaning) {
-  return Record(signature, 0, attributes, summary, type_rule, random_cost, meaning).operands(0, 1).of_class(CostClass::random);
+                               decltype(OpDef::type_rule) type_rule, decltype(OpDef::reference) reference) {
+  return Record(signature, 0, attributes, summary, type_rule, random_cost, reference).operands(0, 1).of_class(CostClass::random);
 }
 
 }  // namespace
@@ -147,17 +147,17 @@ constexpr Record random_record(std::string_view signature, const AttributeDefs& 
 constexpr OpDef op::random_uniform = random_record(
     "random_uniform(shape, low?, high?, seed?, step?, dtype?)",
     random_attributes(with_default("low", Type::number, 0.0), with_default("high", Type::number, 1.0)),
-    "uniform on [low, high); another integer scalar `step` gives other numbers", random_type<"random_uniform">, uniform_meaning);
+    "uniform on [low, high); another integer scalar `step` gives other numbers", random_type<"random_uniform">, uniform_reference);
 
-constexpr OpDef op::random_normal =
-    random_record("random_normal(shape, mean?, std?, seed?, step?, dtype?)",
-                  random_attributes(with_default("mean", Type::number, 0.0), with_default("std", Type::number, 1.0)),
-                  "normally distributed; another integer scalar `step` gives other numbers", random_type<"random_normal">, normal_meaning);
+constexpr OpDef op::random_normal = random_record(
+    "random_normal(shape, mean?, std?, seed?, step?, dtype?)",
+    random_attributes(with_default("mean", Type::number, 0.0), with_default("std", Type::number, 1.0)),
+    "normally distributed; another integer scalar `step` gives other numbers", random_type<"random_normal">, normal_reference);
 
 constexpr OpDef op::random_integers =
     random_record("random_integers(shape, low, high, seed?, step?, dtype?)",
                   random_attributes(required("low", Type::integer), required("high", Type::integer), DType::i32),
                   "every integer from low to below high as likely as another; another integer scalar `step` gives others", integers_type,
-                  integers_meaning);
+                  integers_reference);
 
 }  // namespace cleave::ops

@@ -105,7 +105,7 @@ struct Best {
   };
 };
 template <bool largest>
-struct Place : Best<largest> {
+struct ExtremePosition : Best<largest> {
   static constexpr ReductionResult gives = ReductionResult::index;
   template <class A>
   struct State : Extreme<A, largest> {
@@ -118,10 +118,10 @@ struct Max : Best<true> {
 struct Min : Best<false> {
   static constexpr Name name{"min"};
 };
-struct ArgMax : Place<true> {
+struct ArgMax : ExtremePosition<true> {
   static constexpr Name name{"argmax"};
 };
-struct ArgMin : Place<false> {
+struct ArgMin : ExtremePosition<false> {
   static constexpr Name name{"argmin"};
 };
 
@@ -212,7 +212,7 @@ void reduce(const Array& x, Array& result, const AxisMarks& marked) {
 }
 
 template <class Op>
-Status reduction_meaning(const OpCall& call) {
+Status reduction_reference(const OpCall& call) {
   const Array& x = call.inputs[0];
   Array& result = call.results[0];
   const AxisMarks marked = marked_axes(call.attributes, x.type().rank());
@@ -236,7 +236,7 @@ constexpr OpDef reduction(std::string_view signature, std::string_view summary) 
              [](Types inputs, const Attributes& attributes) {
                return reduction_type({Op::name.view(), Op::takes, Op::gives, Op::needs_elements}, inputs, attributes);
              },
-             linear_cost, reduction_meaning<Op>)
+             linear_cost, reduction_reference<Op>)
       .promoting(Op::takes == Domain::floating ? Promotion::floating : Promotion::none)
       .of_class(CostClass::reduction, form_of_axes);
 }

@@ -69,7 +69,7 @@ class Record {
  public:
   /// A pure op that takes exactly `operands`; its name is the part of the signature before the parenthesis.
   constexpr Record(std::string_view signature, int operands, AttributeDefs attributes, std::string_view summary,
-                   decltype(OpDef::type_rule) type_rule, decltype(OpDef::cost) cost, decltype(OpDef::meaning) meaning) {
+                   decltype(OpDef::type_rule) type_rule, decltype(OpDef::cost) cost, decltype(OpDef::reference) reference) {
     op_.name = signature.substr(0, signature.find('('));
     op_.min_inputs = op_.max_inputs = operands;
     op_.attributes = attributes;
@@ -77,7 +77,7 @@ class Record {
     op_.summary = summary;
     op_.type_rule = type_rule;
     op_.cost = cost;
-    op_.meaning = meaning;
+    op_.reference = reference;
   }
   /// A composite function that takes exactly `operands`.
   constexpr Record(std::string_view signature, int operands, AttributeDefs attributes, std::string_view summary,

@@ -45,7 +45,7 @@ void cumulate(const Array& x, Array& result, int along, bool exclusive, bool rev
 }
 
 template <bool product>
-Status scan_meaning(const OpCall& call) {
+Status scan_reference(const OpCall& call) {
   const Array& x = call.inputs[0];
   const auto along = find_axis(call.attributes.get_or<std::int64_t>("axis", 0), x.type().rank());
   const bool exclusive = call.attributes.get_or("exclusive", false), reverse = call.attributes.get_or("reverse", false);
@@ -62,7 +62,7 @@ constexpr OpDef scan(std::string_view signature, std::string_view summary) {
   return Record(signature, 1,
                 {optional("axis", Type::integer), with_default("exclusive", Type::boolean, false),
                  with_default("reverse", Type::boolean, false)},
-                summary, scan_type<name, product>, linear_cost, scan_meaning<product>)
+                summary, scan_type<name, product>, linear_cost, scan_reference<product>)
       .of_class(CostClass::scan, form_of_axis);
 }
 

@@ -24,8 +24,8 @@ std::int64_t elements_from(const Shape& shape, std::size_t axis) {
 // --- places ------------------------------------------------------------------------------------------------------------------------------
 
 /// One index along `axis` for each element. Along other axes, x or indices of extent 1 broadcast.
-Places along_axis(const Shape& x, const Shape& indices, std::size_t axis, Shape walked) {
-  Places places{1, std::move(walked), row_major_strides(x), row_major_strides(indices), {x[axis]}, {row_major_strides(x)[axis]}};
+ComputedPositions along_axis(const Shape& x, const Shape& indices, std::size_t axis, Shape walked) {
+  ComputedPositions places{1, std::move(walked), row_major_strides(x), row_major_strides(indices), {x[axis]}, {row_major_strides(x)[axis]}};
   for (std::size_t k = 0; k < x.size(); ++k) {
     if (k == axis || (x[k] == 1 && places.shape[k] != 1)) places.fixed[k] = 0;
     if (indices[k] == 1 && places.shape[k] != 1) places.indices[k] = 0;
@@ -34,10 +34,10 @@ Places along_axis(const Shape& x, const Shape& indices, std::size_t axis, Shape 
 }
 
 /// Tuples of indices into the axes from `batch` on. The axes before them are a batch that x and the indices share.
-Places by_tuples(const Shape& x, const Shape& indices, std::size_t batch) {
+ComputedPositions by_tuples(const Shape& x, const Shape& indices, std::size_t batch) {
   const auto axes = static_cast<std::size_t>(indices.back());
   const Strides own = row_major_strides(x);
-  Places places;
+  ComputedPositions places;
   places.run = elements_from(x, batch + axes);
   places.shape.assign(indices.begin(), indices.end() - 1);
   places.indices = row_major_strides(indices);
@@ -51,14 +51,14 @@ Places by_tuples(const Shape& x, const Shape& indices, std::size_t batch) {
 }
 
 /// The access pattern of `take`: for each index, a run of all elements of the later axes, once for each index of the earlier axes.
-Places as_taken(const Shape& x, const TensorType& indices, std::size_t axis) {
+ComputedPositions as_taken(const Shape& x, const TensorType& indices, std::size_t axis) {
   const std::int64_t run = elements_from(x, axis + 1), before = elements_from(x, 0) == 0 ? 0 : elements_from(x, 0) / (run * x[axis]);
   return {run, {before, indices.elements()}, {x[axis] * run, 0}, {0, 1}, {x[axis]}, {run}};
 }
 
 }  // namespace
 
-Places places_of(std::string_view op, Types inputs, const Attributes& attributes) {
+ComputedPositions places_of(std::string_view op, Types inputs, const Attributes& attributes) {
   const Shape &x = inputs[0].shape, &indices = inputs[1].shape;
   const auto axis = [&](std::int64_t otherwise) {
     return static_cast<std::size_t>(*find_axis(attributes.get_or("axis", otherwise), inputs[0].rank()));
@@ -189,7 +189,7 @@ TypeResult scatter_nd_type(Types inputs, const Attributes& attributes) {
 // --- reference implementations -----------------------------------------------------------------------------------------------------------
 
 /// The offset of each run in x, in order, or an Error that names the first index out of range.
-Result<Integers> starts_of(std::string_view op, const OpCall& call, const Places& places) {
+Result<Integers> starts_of(std::string_view op, const OpCall& call, const ComputedPositions& places) {
   Integers indices, starts;
   dispatch(call.inputs[1].dtype(), [&](auto zero) {
     using Index = decltype(zero);
@@ -217,13 +217,13 @@ Result<Integers> starts_of(std::string_view op, const OpCall& call, const Places
   return starts;
 }
 
-Places places_of(std::string_view op, const OpCall& call) {
+ComputedPositions places_of(std::string_view op, const OpCall& call) {
   const TensorType types[] = {call.inputs[0].type(), call.inputs[1].type()};
   return ops::places_of(op, types, call.attributes);
 }
 
 Status gather(std::string_view op, const OpCall& call) {
-  const Places places = places_of(op, call);
+  const ComputedPositions places = places_of(op, call);
   const Result<Integers> starts = starts_of(op, call, places);
   if (!starts) return starts.error();
   const std::int64_t size = size_of(call.inputs[0].dtype()), run = places.run * size;
@@ -250,7 +250,7 @@ void make_updates(Reduction reduction, const Integers& starts, std::int64_t run,
 }
 
 Status scatter(std::string_view op, const OpCall& call) {
-  const Places places = places_of(op, call);
+  const ComputedPositions places = places_of(op, call);
   const Result<Integers> starts = starts_of(op, call, places);
   if (!starts) return starts.error();
   Array& result = call.results[0];
@@ -264,11 +264,11 @@ Status scatter(std::string_view op, const OpCall& call) {
 }
 
 template <Name name>
-Status gather_meaning(const OpCall& call) {
+Status gather_reference(const OpCall& call) {
   return gather(name.view(), call);
 }
 template <Name name>
-Status scatter_meaning(const OpCall& call) {
+Status scatter_reference(const OpCall& call) {
   return scatter(name.view(), call);
 }
 
@@ -286,7 +286,7 @@ Cost scatter_cost(Types inputs, Types, const Attributes&) {
 template <Name name>
 constexpr Record scattering(std::string_view signature, const AttributeDefs& attributes, std::string_view summary,
                             decltype(OpDef::type_rule) type_rule) {
-  return Record(signature, 3, attributes, summary, type_rule, scatter_cost, scatter_meaning<name>);
+  return Record(signature, 3, attributes, summary, type_rule, scatter_cost, scatter_reference<name>);
 }
 
 constexpr AttributeDef kReduction = with_default("reduction", Type::text, "none");
@@ -295,14 +295,14 @@ constexpr AttributeDef kReduction = with_default("reduction", Type::text, "none"
 
 constexpr OpDef op::take_along_axis = Record("take_along_axis(x, indices, axis?)", 2, {kLastAxis},
                                              "one element of x for each index, along an axis (the last); other axes agree or are 1",
-                                             take_along_axis_type, gather_cost, gather_meaning<"take_along_axis">)
+                                             take_along_axis_type, gather_cost, gather_reference<"take_along_axis">)
                                           .of_class(CostClass::gather)
                                           .may_fail();
 
 constexpr OpDef op::gather_nd =
     Record("gather_nd(x, indices, batch_dims?)", 2, {with_default("batch_dims", Type::integer, std::int64_t{0})},
            "what tuples of indices (the last axis of `indices`) lead to in x, behind `batch_dims` axes in common", gather_nd_type,
-           gather_cost, gather_meaning<"gather_nd">)
+           gather_cost, gather_reference<"gather_nd">)
         .of_class(CostClass::gather)
         .may_fail();
 

@@ -33,7 +33,7 @@ bool before(T a, T b) {
   return x < y || (x == x && y != y);
 }
 
-Status search_meaning(const OpCall& call) {
+Status search_reference(const OpCall& call) {
   const Array &sorted = call.inputs[0], &values = call.inputs[1];
   const bool right = call.attributes.get_or<std::string>("side", "left") == "right";
   auto* out = call.results[0].mutable_data<std::int32_t>();
@@ -65,7 +65,7 @@ Cost search_cost(Types inputs, Types results, const Attributes&) {
 constexpr OpDef op::searchsorted =
     Record("searchsorted(sorted, values, side?)", 2, {with_default("side", AttributeDef::Type::text, "left")},
            "i32 indices at which the values would keep the vector sorted, before or (`side=\"right\"`) behind equal elements", search_type,
-           search_cost, search_meaning)
+           search_cost, search_reference)
         .promoting(Promotion::common)
         .of_class(CostClass::sort);
 

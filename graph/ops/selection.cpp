@@ -30,7 +30,7 @@ void where_loop(const std::byte* const* operands, const std::int64_t* steps, std
   }
 }
 
-Status where_meaning(const OpCall& call) {
+Status where_reference(const OpCall& call) {
   dispatch(call.results[0].dtype(), [&](auto zero) { run_elementwise(call, where_loop<decltype(zero)>); });
   return {};
 }
@@ -38,7 +38,7 @@ Status where_meaning(const OpCall& call) {
 }  // namespace
 
 constexpr OpDef op::where =
-    Record("where(condition, x1, x2)", 3, {}, "`x1` where the condition holds, else `x2`", where_type, elementwise_cost<1>, where_meaning)
+    Record("where(condition, x1, x2)", 3, {}, "`x1` where the condition holds, else `x2`", where_type, elementwise_cost<1>, where_reference)
         .promoting(Promotion::common, 1)
         .of_class(CostClass::comparison, run_of_operands)
         .scalar(scalars::Where::text, scalars::Where::text);
@@ -49,7 +49,7 @@ TypeResult astype_type(Types inputs, const Attributes& attributes) {
   return give("astype", inputs, {attributes.get<DType>("dtype"), inputs[0].shape});
 }
 
-Status astype_meaning(const OpCall& call) {
+Status astype_reference(const OpCall& call) {
   const Array& x = call.inputs[0];
   dispatch(x.dtype(), [&](auto from) {
     dispatch(call.results[0].dtype(), [&](auto to) {
@@ -70,7 +70,7 @@ constexpr OpDef op::astype =
     Record("astype(x, dtype)", 1, {required("dtype", AttributeDef::Type::dtype)},
            "converts the elements: from floating point to integers towards zero (too large: the nearest end, NaN: 0), from integers to "
            "narrower ones modulo 2^bits (300 to u8: 44), to bool by `!= 0`",
-           astype_type, elementwise_cost<1>, astype_meaning)
+           astype_type, elementwise_cost<1>, astype_reference)
         .of_class(CostClass::comparison, run_of_operands)
         .scalar(scalars::AsType::text, scalars::AsType::text);
 

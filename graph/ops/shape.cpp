@@ -22,7 +22,7 @@ TypeResult transpose_type(Types inputs, const Attributes&) {
   return give("transpose", inputs, std::move(result));
 }
 
-Status transpose_meaning(const OpCall& call) {
+Status transpose_reference(const OpCall& call) {
   Strides strides = row_major_strides(call.inputs[0].shape());
   std::swap(strides[strides.size() - 1], strides[strides.size() - 2]);
   copy(call.inputs[0], {0, std::move(strides)}, call.results[0]);
@@ -41,7 +41,7 @@ TypeResult permute_dims_type(Types inputs, const Attributes& attributes) {
   return give("permute_dims", inputs, std::move(result));
 }
 
-Status permute_dims_meaning(const OpCall& call) {
+Status permute_dims_reference(const OpCall& call) {
   const Array& x = call.inputs[0];
   const Strides own = row_major_strides(x.shape());
   Strides strides;
@@ -52,7 +52,7 @@ Status permute_dims_meaning(const OpCall& call) {
 
 // --- same elements in the same order -----------------------------------------------------------------------------------------------------
 
-Status same_order_meaning(const OpCall& call) {
+Status same_order_reference(const OpCall& call) {
   const Shape flat = {call.inputs[0].size()};
   copy(flat, call.inputs[0], {0, {1}}, call.results[0], {0, {1}});
   return {};
@@ -115,7 +115,7 @@ TypeResult broadcast_to_type(Types inputs, const Attributes& attributes) {
   return give("broadcast_to", inputs, result);
 }
 
-Status broadcast_to_meaning(const OpCall& call) {
+Status broadcast_to_reference(const OpCall& call) {
   copy(call.inputs[0], {0, broadcast_strides(call.inputs[0].shape(), call.results[0].shape())}, call.results[0]);
   return {};
 }
@@ -126,7 +126,7 @@ TypeResult flip_type(Types inputs, const Attributes& attributes) {
   return give("flip", inputs, inputs[0]);
 }
 
-Status flip_meaning(const OpCall& call) {
+Status flip_reference(const OpCall& call) {
   const Array& x = call.inputs[0];
   const AxisMarks marked = marked_axes(call.attributes, x.type().rank());
   View view{0, row_major_strides(x.shape())};
@@ -161,7 +161,7 @@ TypeResult bitcast_type(Types inputs, const Attributes& attributes) {
   return give("bitcast", inputs, std::move(result));
 }
 
-Status bitcast_meaning(const OpCall& call) {
+Status bitcast_reference(const OpCall& call) {
   const auto bytes = static_cast<std::size_t>(call.inputs[0].type().bytes());
   if (bytes > 0) std::memcpy(call.results[0].mutable_bytes(), call.inputs[0].bytes(), bytes);
   return {};
@@ -169,42 +169,43 @@ Status bitcast_meaning(const OpCall& call) {
 
 }  // namespace
 
-constexpr OpDef op::transpose = Record("transpose(x)", 1, {}, "swaps the last two axes", transpose_type, copy_cost, transpose_meaning)
+constexpr OpDef op::transpose = Record("transpose(x)", 1, {}, "swaps the last two axes", transpose_type, copy_cost, transpose_reference)
                                     .of_class(CostClass::movement, transpose_form);
 
-constexpr OpDef op::permute_dims = Record("permute_dims(x, axes)", 1, {required("axes", Type::integers)},
-                                          "axis i of the result is axis `axes[i]` of x", permute_dims_type, copy_cost, permute_dims_meaning)
-                                       .of_class(CostClass::movement, permute_form);
+constexpr OpDef op::permute_dims =
+    Record("permute_dims(x, axes)", 1, {required("axes", Type::integers)}, "axis i of the result is axis `axes[i]` of x", permute_dims_type,
+           copy_cost, permute_dims_reference)
+        .of_class(CostClass::movement, permute_form);
 
 constexpr OpDef op::reshape =
     Record("reshape(x, shape)", 1, {required("shape", Type::shape)}, "the same elements in row-major order; one extent may be -1",
-           reshape_type, copy_cost, same_order_meaning)
+           reshape_type, copy_cost, same_order_reference)
         .of_class(CostClass::movement)
         .keeps_bytes();
 
 constexpr OpDef op::expand_dims =
-    Record("expand_dims(x, axis?)", 1, {kFirstAxis}, "inserts an axis of extent 1", expand_dims_type, copy_cost, same_order_meaning)
+    Record("expand_dims(x, axis?)", 1, {kFirstAxis}, "inserts an axis of extent 1", expand_dims_type, copy_cost, same_order_reference)
         .of_class(CostClass::movement)
         .keeps_bytes();
 
 constexpr OpDef op::squeeze = Record("squeeze(x, axis)", 1, {required("axis", Type::integers)}, "removes axes of extent 1", squeeze_type,
-                                     copy_cost, same_order_meaning)
+                                     copy_cost, same_order_reference)
                                   .of_class(CostClass::movement)
                                   .keeps_bytes();
 
 constexpr OpDef op::broadcast_to =
     Record("broadcast_to(x, shape)", 1, {required("shape", Type::shape)}, "repeats axes of extent 1 and adds leading axes",
-           broadcast_to_type, copy_cost, broadcast_to_meaning)
+           broadcast_to_type, copy_cost, broadcast_to_reference)
         .of_class(CostClass::movement, run_of_operands);
 
 constexpr OpDef op::flip =
-    Record("flip(x, axis?)", 1, {optional("axis", Type::integers)}, "reverses the axes (absent: all)", flip_type, copy_cost, flip_meaning)
+    Record("flip(x, axis?)", 1, {optional("axis", Type::integers)}, "reverses the axes (absent: all)", flip_type, copy_cost, flip_reference)
         .of_class(CostClass::movement);
 
 constexpr OpDef op::bitcast =
     Record("bitcast(x, dtype)", 1, {required("dtype", Type::dtype)},
            "the same bits as elements of another type; of smaller ones there is a new last axis, of larger ones the last axis goes",
-           bitcast_type, copy_cost, bitcast_meaning)
+           bitcast_type, copy_cost, bitcast_reference)
         .of_class(CostClass::movement)
         .keeps_bytes();
 

@@ -44,7 +44,7 @@ void softmax_line(const T* in, T* out, std::int64_t count, std::int64_t step, St
 }
 
 template <bool logarithm>
-Status softmax_meaning(const OpCall& call) {
+Status softmax_reference(const OpCall& call) {
   const Array& x = call.inputs[0];
   const auto along = find_axis(call.attributes.get_or<std::int64_t>("axis", -1), x.type().rank());
   std::int64_t after = 1;
@@ -70,7 +70,7 @@ Cost softmax_cost(Types inputs, Types results, const Attributes&) {
 
 template <Name op, bool logarithm>
 constexpr OpDef softmax_record(std::string_view signature, std::string_view summary) {
-  return Record(signature, 1, {kLastAxis}, summary, softmax_type<op>, softmax_cost, softmax_meaning<logarithm>)
+  return Record(signature, 1, {kLastAxis}, summary, softmax_type<op>, softmax_cost, softmax_reference<logarithm>)
       .promoting(Promotion::floating)
       .of_class(CostClass::softmax, form_of_axis);
 }

@@ -59,7 +59,7 @@ TypeResult sorting_type(std::string_view op, bool gives_indices, Types inputs, c
 }
 
 template <bool gives_indices>
-Status sorting_meaning(const OpCall& call) {
+Status sorting_reference(const OpCall& call) {
   const Array& x = call.inputs[0];
   const SortedLines lines(x.shape(), *find_axis(call.attributes.get_or<std::int64_t>("axis", -1), x.type().rank()));
   const bool descending = call.attributes.get_or("descending", false);
@@ -103,7 +103,7 @@ TypeResult top_k_type(Types inputs, const Attributes& attributes) {
   return give("top_k", inputs, {values, {DType::i32, values.shape}});
 }
 
-Status top_k_meaning(const OpCall& call) {
+Status top_k_reference(const OpCall& call) {
   const Array& x = call.inputs[0];
   const std::int64_t k = call.results[0].shape().back(), extent = x.shape().back();
   if (call.results[0].size() == 0) return {};
@@ -134,7 +134,7 @@ TypeResult unique_type(Types inputs, const Attributes&) {
   return give("unique", inputs, {{inputs[0].dtype, {size}}, {DType::i32, {}}});
 }
 
-Status unique_meaning(const OpCall& call) {
+Status unique_reference(const OpCall& call) {
   const Array& x = call.inputs[0];
   if (x.size() == 0) return {};
   dispatch(x.dtype(), [&](auto zero) {
@@ -163,26 +163,26 @@ constexpr OpDef op::sort =
     Record(
         "sort(x, axis?, descending?)", 1, {kLastAxis, with_default("descending", Type::boolean, false)},
         "sorts an axis (the last); NaN counts as larger than every number",
-        [](Types inputs, const Attributes& a) { return sorting_type("sort", false, inputs, a); }, sorting_cost, sorting_meaning<false>)
+        [](Types inputs, const Attributes& a) { return sorting_type("sort", false, inputs, a); }, sorting_cost, sorting_reference<false>)
         .of_class(CostClass::sort, form_of_axis);
 
 constexpr OpDef op::argsort =
     Record(
         "argsort(x, axis?, descending?)", 1, {kLastAxis, with_default("descending", Type::boolean, false)},
         "i32 indices that sort an axis (the last); equal elements keep their order",
-        [](Types inputs, const Attributes& a) { return sorting_type("argsort", true, inputs, a); }, sorting_cost, sorting_meaning<true>)
+        [](Types inputs, const Attributes& a) { return sorting_type("argsort", true, inputs, a); }, sorting_cost, sorting_reference<true>)
         .of_class(CostClass::sort, form_of_axis);
 
 constexpr OpDef op::top_k = Record("top_k(x, k)", 1, {required("k", Type::integer)},
                                    "two results: the k largest elements along the last axis, largest first, and their i32 indices",
-                                   top_k_type, sorting_cost, top_k_meaning)
+                                   top_k_type, sorting_cost, top_k_reference)
                                 .of_class(CostClass::sort, form_of_axis);
 
 constexpr OpDef op::unique =
     Record("unique(x)", 1, {},
            "two results: the distinct elements in order, as many as x has, the rest filled with the last of them; and their i32 "
            "number; each NaN is distinct and stands behind the largest, zeros of either sign are equal",
-           unique_type, sorting_cost, unique_meaning)
+           unique_type, sorting_cost, unique_reference)
         .of_class(CostClass::sort, form_of_axis);
 
 }  // namespace cleave::ops

@@ -9,7 +9,7 @@ TypeResult identity_type(Types inputs, const Attributes&) {
   return std::vector<TensorType>{inputs[0]};
 }
 
-Status identity_meaning(const OpCall& call) {
+Status identity_reference(const OpCall& call) {
   call.results[0] = call.inputs[0];
   return {};
 }
@@ -19,7 +19,7 @@ Cost no_cost(Types, Types, const Attributes&) {
 }
 
 constexpr OpDef transfer(std::string_view signature, Side side, std::string_view summary) {
-  return Record(signature, 1, {}, summary, identity_type, no_cost, identity_meaning).moves_to(side).keeps_bytes();
+  return Record(signature, 1, {}, summary, identity_type, no_cost, identity_reference).moves_to(side).keeps_bytes();
 }
 
 }  // namespace

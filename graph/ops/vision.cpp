@@ -54,7 +54,7 @@ TypeResult nonzero_type(Types inputs, const Attributes& attributes) {
   return give("nonzero", inputs, {{DType::i64, {x.rank(), size ? *size : x.elements()}}, {DType::i32, {}}});
 }
 
-Status nonzero_meaning(const OpCall& call) {
+Status nonzero_reference(const OpCall& call) {
   const Array& x = call.inputs[0];
   const Shape& shape = x.shape();
   const std::int64_t size = call.results[0].shape()[1];
@@ -106,7 +106,7 @@ double number(T element) {
   return static_cast<double>(load(element));
 }
 
-Status suppression_meaning(const OpCall& call) {
+Status suppression_reference(const OpCall& call) {
   const Array &boxes = call.inputs[0], &scores = call.inputs[1];
   const Suppression rule = suppression_of(call.attributes, scores.dtype());
   const std::int64_t count = boxes.shape()[1], classes = scores.shape()[1], lines = scores.shape()[0] * classes;
@@ -193,7 +193,7 @@ TypeResult roi_align_type(Types inputs, const Attributes& attributes) {
        {regions.shape[0], x.shape[1], attributes.get<std::int64_t>("output_height"), attributes.get<std::int64_t>("output_width")}});
 }
 
-Status roi_align_meaning(const OpCall& call) {
+Status roi_align_reference(const OpCall& call) {
   const Array &x = call.inputs[0], &regions = call.inputs[1], &images = call.inputs[2];
   const sampling::Bins bins = bins_of(call.attributes);
   const Shape& shape = x.shape();
@@ -252,7 +252,7 @@ TypeResult grid_sample_type(Types inputs, const Attributes& attributes) {
   return give(op, inputs, {x.dtype, {x.shape[0], x.shape[1], grid.shape[1], grid.shape[2]}});
 }
 
-Status grid_sample_meaning(const OpCall& call) {
+Status grid_sample_reference(const OpCall& call) {
   const Array &x = call.inputs[0], &grid = call.inputs[1];
   const GridSampling how = grid_sampling_of(call.attributes);
   const Shape& shape = x.shape();
@@ -318,7 +318,7 @@ constexpr OpDef op::nonzero =
     Record("nonzero(x, size?)", 1, {optional("size", Type::integer)},
            "two results: i64 positions [axes, size] of what is not 0, in order, then zeros (size: the number of elements); and "
            "how many there are",
-           nonzero_type, linear_cost, nonzero_meaning)
+           nonzero_type, linear_cost, nonzero_reference)
         .of_class(CostClass::gather);
 
 constexpr OpDef op::non_max_suppression =
@@ -326,7 +326,7 @@ constexpr OpDef op::non_max_suppression =
            {required("max_output_boxes_per_class", Type::integer), with_default("iou_threshold", Type::number, 0.0),
             optional("score_threshold", Type::number), with_default("center_point_box", Type::boolean, false)},
            "two results: i64 rows of batch, class and box, best first, then -1; and how many there are. As in ONNX", suppression_type,
-           suppression_cost, suppression_meaning)
+           suppression_cost, suppression_reference)
         .of_class(CostClass::gather);
 
 // The index of an image may be out of range.
@@ -337,7 +337,7 @@ constexpr OpDef op::roi_align =
          with_default("mode", Type::text, "avg"), with_default("coordinates", Type::text, "half_pixel")},
         "bins of regions x1, y1, x2, y2 of images, by linear interpolation: `avg` or `max`; coordinates `half_pixel` or "
         "`output_half_pixel`. As in ONNX",
-        roi_align_type, roi_align_cost, roi_align_meaning)
+        roi_align_type, roi_align_cost, roi_align_reference)
         .of_class(CostClass::gather)
         .may_fail();
 
@@ -347,7 +347,7 @@ constexpr OpDef op::grid_sample =
             with_default("align_corners", Type::boolean, false)},
            "x [n, channels, rows, columns] at the places of a grid [n, height, width, 2]; `linear`, `nearest`, `cubic`; outside "
            "`zeros`, `border`, `reflection`. As in ONNX",
-           grid_sample_type, grid_sample_cost, grid_sample_meaning)
+           grid_sample_type, grid_sample_cost, grid_sample_reference)
         .of_class(CostClass::gather);
 
 }  // namespace cleave::ops

@@ -1,4 +1,4 @@
-// What attributes of the family `vision` say, for its meanings and its kernels.
+// What attributes of the family `vision` say, for its reference implementations and its kernels.
 #pragma once
 
 #include "graph/array/tensor_type.h"

@@ -79,7 +79,7 @@ View window_view(const Shape& shape, const Integers& places) {
   return view;
 }
 
-Status windows_meaning(const OpCall& call) {
+Status windows_reference(const OpCall& call) {
   const Array& x = call.inputs[0];
   const Shape& window = call.results[0].shape();
   const Result<Integers> places = places_of("dynamic_slice", x.shape(), call.inputs.subspan(1), window);
@@ -88,7 +88,7 @@ Status windows_meaning(const OpCall& call) {
   return {};
 }
 
-Status update_meaning(const OpCall& call) {
+Status update_reference(const OpCall& call) {
   const Array &x = call.inputs[0], &update = call.inputs[1];
   const Shape window = window_shape(x.shape(), update.shape());
   const Result<Integers> places = places_of("dynamic_update_slice", x.shape(), call.inputs.subspan(2), window);
@@ -118,7 +118,7 @@ constexpr OpDef op::dynamic_slice{
     .cost = [](Types inputs, Types results, const Attributes&) { return window_cost(inputs, results[0], inputs.subspan(1)); },
     .may_fail = true,
     .cost_class = CostClass::gather,
-    .meaning = windows_meaning};
+    .reference = windows_reference};
 
 constexpr OpDef op::dynamic_update_slice{
     .name = "dynamic_update_slice",
@@ -131,6 +131,6 @@ constexpr OpDef op::dynamic_update_slice{
     .cost = [](Types inputs, Types, const Attributes&) { return window_cost(inputs, inputs[1], inputs.subspan(2)); },
     .may_fail = true,
     .cost_class = CostClass::gather,
-    .meaning = update_meaning};
+    .reference = update_reference};
 
 }  // namespace cleave::ops

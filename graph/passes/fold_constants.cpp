@@ -34,7 +34,7 @@ void fold(const Graph& graph, Node& node) {
   if (!inputs) return;
   Array result(type);
   const OpContext context{[](std::string_view) {}};
-  if (!node.op->meaning({node.attributes, *inputs, {&result, 1}, context}).ok() || result.type() != type) return;
+  if (!node.op->reference({node.attributes, *inputs, {&result, 1}, context}).ok() || result.type() != type) return;
   node.kind = NodeKind::constant;
   node.op = nullptr;
   node.inputs.clear();

@@ -15,9 +15,9 @@ bool is_leaf(NodeKind kind) {
   return kind == NodeKind::input || kind == NodeKind::parameter;
 }
 
-class UnusedFinder {
+class UnusedNodeFinder {
  public:
-  UnusedFinder(const Graph& graph, std::span<const ValueId> also_read)
+  UnusedNodeFinder(const Graph& graph, std::span<const ValueId> also_read)
       : graph_(graph),
         needed_(graph, also_read),
         covered_(graph.nodes.size(), false),
@@ -62,9 +62,9 @@ class UnusedFinder {
   }
 
  private:
-  using Place = std::tuple<std::string_view, int, int>;
+  using SourceLine = std::tuple<std::string_view, int, int>;
 
-  [[nodiscard]] static Place place(const Node& node) { return {node.location.file_name(), node.location.line, node.location.column}; }
+  [[nodiscard]] static SourceLine place(const Node& node) { return {node.location.file_name(), node.location.line, node.location.column}; }
 
   [[nodiscard]] bool nothing_is_used() const {
     bool effect = false;
@@ -140,9 +140,9 @@ class UnusedFinder {
   NeededValues needed_;
   IdVector<NodeId, bool> covered_, read_;
   IdVector<NodeId, bool>
-      decides_;                  ///< conditions and counts: if their loop or branch is unneeded, the statements inside are reported instead
-  bool any_unread_ = false;      ///< whether any operation is unread
-  std::set<Place> used_places_;  ///< locations of operations that are read; empty if none is unread
+      decides_;              ///< conditions and counts: if their loop or branch is unneeded, the statements inside are reported instead
+  bool any_unread_ = false;  ///< whether any operation is unread
+  std::set<SourceLine> used_places_;    ///< locations of operations that are read; empty if none is unread
   IdVector<NodeId, NodeId> merged_by_;  ///< the merge that reads a node's result, or none
   std::set<NodeId> said_merges_;
 };
@@ -150,7 +150,7 @@ class UnusedFinder {
 }  // namespace
 
 Diagnostics find_unused(const Graph& graph, std::span<const ValueId> also_read) {
-  return UnusedFinder(graph, also_read).find();
+  return UnusedNodeFinder(graph, also_read).find();
 }
 
 }  // namespace cleave

@@ -81,7 +81,7 @@ class Loop {
     const TensorType& type = graph_.values[node.results[0]].type;
     Array result(type);
     const OpContext context{[](std::string_view) {}};
-    if (!node.op->meaning({node.attributes, inputs, {&result, 1}, context}).ok() || result.type() != type) return false;
+    if (!node.op->reference({node.attributes, inputs, {&result, 1}, context}).ok() || result.type() != type) return false;
     known.insert_or_assign(node.results[0], std::move(result));
     return true;
   }

@@ -26,7 +26,7 @@ class Folding {
     }
     Array result(graph_.values[id].type);
     const OpContext context{[](std::string_view) {}};
-    const bool good = node.op->meaning({node.attributes, inputs, {&result, 1}, context}).ok();
+    const bool good = node.op->reference({node.attributes, inputs, {&result, 1}, context}).ok();
     return good ? std::optional(std::move(result)) : std::nullopt;
   }
 

@@ -103,7 +103,7 @@ std::optional<Literal> fold_literals(const OpDef& op, std::span<const Operand> i
   if (!result_types || result_types->size() != 1 || !result_types->front().scalar()) return std::nullopt;
   Array result(result_types->front());
   const OpContext context{[](std::string_view) {}};
-  if (!op.meaning({attributes, arrays, {&result, 1}, context}).ok()) return std::nullopt;
+  if (!op.reference({attributes, arrays, {&result, 1}, context}).ok()) return std::nullopt;
   return literal_of(result);
 }
 

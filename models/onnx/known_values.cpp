@@ -66,7 +66,7 @@ std::optional<ValueId> KnownValues::fill(ValueId value) {
   if (computable) {
     for (const ValueId id : node.results) results.emplace_back(graph.values[id].type);
     const OpContext context{[](std::string_view) {}};
-    computable = node.op->meaning({node.attributes, inputs, results, context}).ok();
+    computable = node.op->reference({node.attributes, inputs, results, context}).ok();
   }
   for (std::size_t i = 0; i < node.results.size(); ++i)
     known_[node.results[i].index] = computable ? std::optional(std::move(results[i])) : std::nullopt;

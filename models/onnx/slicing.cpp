@@ -12,11 +12,11 @@ using Integers = std::vector<std::int64_t>;
 // --- computed starts ---------------------------------------------------------------------------------------------------------------------
 
 /// An integer of the program, as an element of a base value plus a constant offset.
-struct Place {
+struct OffsetElement {
   ValueId base;  ///< not valid: the integer is the offset alone
   std::int64_t element = 0, offset = 0;
 
-  [[nodiscard]] std::optional<std::int64_t> before(const Place& other) const {
+  [[nodiscard]] std::optional<std::int64_t> before(const OffsetElement& other) const {
     const bool comparable = base == other.base && (!base.valid() || element == other.element);
     std::int64_t distance = 0;
     if (!comparable || __builtin_sub_overflow(other.offset, offset, &distance)) return std::nullopt;
@@ -35,7 +35,7 @@ std::int64_t integer_at(const Array& array, std::int64_t at) {
 }
 
 /// Traces element `at` of a value back through conversions, reshapes, concatenations, and sums with known values.
-Place place_of(Call& c, ValueId value, std::int64_t at) {
+OffsetElement place_of(Call& c, ValueId value, std::int64_t at) {
   std::int64_t offset = 0;  // wraps, as the program's integers do
   const auto moved = [&](std::int64_t by) {
     offset = static_cast<std::int64_t>(static_cast<std::uint64_t>(offset) + static_cast<std::uint64_t>(by));

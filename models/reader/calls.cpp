@@ -166,7 +166,8 @@ PlannedCall Evaluation::plan_op(const ExpressionNode& node, const OpDef& op) {
     }
     const ExpressionNode& given = expression_.nodes[slot];
     if (parameter.list && given.kind != NodeType::list) {
-      return refuse(DiagnosticKind::type, given.span, "`" + std::string(op.signature) + "` takes a list `[a, b]` as `" + parameter.name + "`");
+      return refuse(DiagnosticKind::type, given.span,
+                    "`" + std::string(op.signature) + "` takes a list `[a, b]` as `" + parameter.name + "`");
     }
     planned.parts.push_back({slot, parameter.list, parameter.attribute});
   }
@@ -225,7 +226,7 @@ Operands Evaluation::call(const ExpressionNode& node, const PlannedCall& planned
   Operands operands;
   Attributes attributes;
   bool wrong = false;
-  for (const PlannedCall::Part& part : planned.parts) {
+  for (const PlannedCall::ArgumentPart& part : planned.parts) {
     if (part.attribute) {
       auto value = attribute(node, *part.attribute, part.index);
       wrong = wrong || !value;
@@ -255,7 +256,7 @@ Operands Evaluation::call(const ExpressionNode& node, const PlannedCall& planned
 /// A group is passed as a group; every other argument is one operand.
 Operands Evaluation::inline_call(const ExpressionNode& node, const PlannedCall& planned) {
   std::vector<Argument> arguments;
-  for (const PlannedCall::Part& part : planned.parts) {
+  for (const PlannedCall::ArgumentPart& part : planned.parts) {
     const ExpressionNode& given = expression_.nodes[part.index];
     arguments.push_back(roles_[part.index] == Role::none ? evaluator_.group_argument(given.text) : Argument{single(part.index), {}, {}});
   }

@@ -50,7 +50,7 @@ void Evaluation::assign(Index index) {
       return;
     case NodeType::call: {
       const PlannedCall& planned = calls_.emplace(index, plan(node)).first->second;
-      for (const PlannedCall::Part& part : planned.parts) {
+      for (const PlannedCall::ArgumentPart& part : planned.parts) {
         const NodeType kind = expression_.nodes[part.index].kind;
         const bool spelled_out = part.attribute && (kind == NodeType::text || part.attribute->type == AttributeDef::Type::dtype);
         const bool group = planned.kind == PlannedCall::Kind::function && evaluator_.group(expression_.nodes[part.index]);

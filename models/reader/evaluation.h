@@ -25,12 +25,12 @@ struct PlannedCall {
   Kind kind = Kind::failed;
   const OpDef* op = nullptr;
   std::shared_ptr<const HostFunction> host_function;
-  struct Part {
+  struct ArgumentPart {
     std::uint32_t index;
     bool list = false;
     const AttributeDef* attribute = nullptr;
   };
-  std::vector<Part> parts;  ///< operands in order of the parameters, and attributes
+  std::vector<ArgumentPart> parts;  ///< operands in order of the parameters, and attributes
 };
 
 struct Pick;  // indexing.cpp

@@ -125,7 +125,7 @@ class DepthPlanner {
   const CostedProblem& costed_;
   const FindPeak& find_peak_;
   const StepTimes times_;
-  std::vector<ChannelId> full_;  ///< channels whose sender waits for a free slot; of a packet, its first channel
+  std::vector<ChannelId> full_;  ///< channels whose sender waits for a free slot; of a coalesced transfer, its first channel
   ChannelDepths depths_;
 };
 

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "graph/states.h"
-#include "partitioner/apply/packets.h"
+#include "partitioner/apply/coalesce.h"
 
 namespace cleave::planner {
 namespace {

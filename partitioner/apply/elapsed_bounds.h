@@ -21,7 +21,7 @@ struct ElapsedBounds {
   Resource busiest = Resource::host;
 };
 
-/// `program` must be made from `placement`; it is read for packets, whose values take less time than they would by themselves.
+/// `program` must be made from `placement`; it is read for coalesced transfers, whose values take less time than they would by themselves.
 ElapsedBounds find_elapsed_bounds(const Program& program, const CostedProblem& costed, const Placement& placement,
                                   const Transfers& transfers);
 

@@ -22,7 +22,7 @@ class Printer {
     for (std::size_t i = 0; i < program_.channels.size(); ++i) {
       const Channel& c = program_.channels[ChannelId(i)];
       out_ += "channel " + std::to_string(i) + ": " + value_label(graph_, c.value) + " " + to_string(graph_.values[c.value].type) + ", " +
-              to_string(c.from) + " -> " + to_string(c.to) + ", region " + std::to_string(c.region.index) + packet_phrase(c) +
+              to_string(c.from) + " -> " + to_string(c.to) + ", region " + std::to_string(c.region.index) + coalesced_phrase(c) +
               depth_phrase(c) + "\n";
     }
     for (const DeviceProgram& device : program_.devices) print_device(device);
@@ -37,9 +37,9 @@ class Printer {
     std::string_view label;
   };
 
-  static std::string packet_phrase(const Channel& channel) {
-    if (!channel.packet) return "";
-    return ", in packet " + std::to_string(channel.packet.index) + " at " + std::to_string(channel.offset);
+  static std::string coalesced_phrase(const Channel& channel) {
+    if (!channel.coalesced) return "";
+    return ", in packet " + std::to_string(channel.coalesced.index) + " at " + std::to_string(channel.offset);
   }
 
   static std::string depth_phrase(const Channel& channel) {
@@ -121,13 +121,13 @@ std::string_view to_string(StepKind kind) {
 }
 
 std::span<const ChannelId> travelling_with(const Program& program, const ChannelId& channel) {
-  const PacketId packet = program.channels[channel].packet;
-  return packet ? std::span<const ChannelId>(program.packets[packet].channels) : std::span<const ChannelId>(&channel, 1);
+  const CoalescedId coalesced = program.channels[channel].coalesced;
+  return coalesced ? std::span<const ChannelId>(program.coalesced_transfers[coalesced].channels) : std::span<const ChannelId>(&channel, 1);
 }
 
 std::int64_t slot_bytes(const Program& program, ChannelId channel) {
   const Channel& each = program.channels[channel];
-  return each.packet ? program.packets[each.packet].bytes : program.graph->values[each.value].type.bytes();
+  return each.coalesced ? program.coalesced_transfers[each.coalesced].bytes : program.graph->values[each.value].type.bytes();
 }
 
 void set_depth(Program& program, ChannelId channel, int depth) {

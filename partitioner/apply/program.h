@@ -21,7 +21,7 @@
 
 namespace cleave::planner {
 
-using PacketId = Id<struct PacketTag>;
+using CoalescedId = Id<struct CoalescedTag>;
 using BlockIndex = std::int32_t;
 inline constexpr BlockIndex kNoBlock = -1;
 
@@ -60,17 +60,17 @@ inline constexpr int kDefaultDepth = 2;
 struct Channel {
   ValueId value;
   DeviceId from, to;
-  RegionId region;            ///< the region whose executions perform the transfer
-  std::size_t transfer = 0;   ///< index into Transfers
-  PacketId packet = {};       ///< none: the value is transferred by itself
-  std::int64_t offset = 0;    ///< of the value in the packet, in bytes
-  int depth = kDefaultDepth;  ///< values that may be in flight at once; the sender waits for a free slot before it sends another one
+  RegionId region;             ///< the region whose executions perform the transfer
+  std::size_t transfer = 0;    ///< index into Transfers
+  CoalescedId coalesced = {};  ///< none: the value is transferred by itself
+  std::int64_t offset = 0;     ///< of the value in the coalesced transfer, in bytes
+  int depth = kDefaultDepth;   ///< values that may be in flight at once; the sender waits for a free slot before it sends another one
 };
 
 /// Small values that are sent to one device from one point of a region as a coalesced transfer: one copy, one latency, one slot. The first
-/// send stands for the whole packet, and so does the first receive. The sends are adjacent, with nothing between them that the sender could
-/// wait for; the receives are adjacent too, at the point where the first value is needed.
-struct Packet {
+/// send stands for the whole coalesced transfer, and so does the first receive. The sends are adjacent, with nothing between them that the
+/// sender could wait for; the receives are adjacent too, at the point where the first value is needed.
+struct CoalescedTransfer {
   std::vector<ChannelId> channels;  ///< in the order of their sends, which is that of their receives
   std::int64_t bytes = 0;           ///< including the padding for alignment
 };
@@ -84,19 +84,19 @@ struct Program {
   std::shared_ptr<const Graph> graph;
   IdVector<DeviceId, DeviceProgram> devices;  ///< the host first; always two today, the second possibly without steps
   IdVector<ChannelId, Channel> channels;
-  IdVector<PacketId, Packet> packets;
+  IdVector<CoalescedId, CoalescedTransfer> coalesced_transfers;
   int workers = 1;        ///< threads that call host functions beside the host's steps (HostFunction::beside); 1: none
   FusibleGroups kernels;  ///< the groups planned as fused kernels, whose steps are adjacent; empty: none
   // Outputs are read from the host's copies.
 };
 
-/// All channels of the packet that `channel` belongs to, in order; if there is none, `channel` alone.
+/// All channels of the coalesced transfer that `channel` belongs to, in order; if there is none, `channel` alone.
 std::span<const ChannelId> travelling_with(const Program& program, const ChannelId& channel);
-/// Bytes of one slot of the channel: those of its value, or of its whole packet.
+/// Bytes of one slot of the channel: those of its value, or of its whole coalesced transfer.
 std::int64_t slot_bytes(const Program& program, ChannelId channel);
-/// Sets the depth of the channel and of all others in its packet.
+/// Sets the depth of the channel and of all others in its coalesced transfer.
 void set_depth(Program& program, ChannelId channel, int depth);
-/// Whether the channel belongs to a packet and is not the first in it.
+/// Whether the channel belongs to a coalesced transfer and is not the first in it.
 bool follows(const Program& program, ChannelId channel);
 
 /// How the host executes a node with regard to later steps: `never` overlapped, unless the node calls a host function. A call that

@@ -12,11 +12,12 @@ namespace cleave::planner {
 
 class Rooms {
  public:
-  /// If `holds`, the host keeps a value that is in no packet in its slot until it receives the next one, as the executor does where it can.
+  /// If `holds`, the host keeps a value that is in no coalesced transfer in its slot until it receives the next one, as the executor does
+  /// where it can.
   Rooms(const Program& program, bool holds) {
     for (const Channel& channel : program.channels) {
       const auto depth = static_cast<std::size_t>(std::max(1, channel.depth));
-      channels_.push_back({free_.size(), depth, 0, 0, holds && channel.to == kHost && !channel.packet && depth > 1, false});
+      channels_.push_back({free_.size(), depth, 0, 0, holds && channel.to == kHost && !channel.coalesced && depth > 1, false});
       free_.resize(free_.size() + depth);
     }
     in_use_ = IdVector<ChannelId, int>(program.channels.size(), kDefaultDepth);

@@ -7,8 +7,8 @@
 //
 // The reuse of memory is not modelled. The executor double-buffers values that are transferred in loops, so that it does not wait for
 // memory either. (If bursts are simulated, a value has these two buffers on the accelerator, and the copy of a value waits until the last
-// value but one has been read.) Operations that overlap with the transfer of large values (alongside.h) are simulated as one piece of work,
-// as early as the first and the last part allow.
+// value but one has been read.) Operations that overlap with the transfer of large values (copy_overlap.h) are simulated as one piece of
+// work, as early as the first and the last part allow.
 //
 // Host calls that overlap other steps take the worker that is free first if workers make them. Readers of a call's results, effects and
 // the end of the call's block wait for its end.
@@ -19,10 +19,10 @@
 #include <cmath>
 #include <utility>
 
-#include "partitioner/apply/alongside.h"
 #include "partitioner/apply/bursts.h"
+#include "partitioner/apply/coalesce.h"
+#include "partitioner/apply/copy_overlap.h"
 #include "partitioner/apply/critical_path.h"
-#include "partitioner/apply/packets.h"
 #include "partitioner/apply/rooms.h"
 #include "partitioner/apply/schedule_trace.h"
 #include "partitioner/apply/schedule_waits.h"
@@ -57,7 +57,7 @@ class Simulator {
         path_(path),
         bursts_(bursts),
         times_(times),
-        alongside_{planned_alongside(program, kHost), planned_alongside(program, kAccelerator)},
+        copy_overlaps_{planned_copy_overlaps(program, kHost), planned_copy_overlaps(program, kAccelerator)},
         worked_on_(program.channels.size(), 0),
         sent_(program.channels.size()),
         first_sent_(program.channels.size()),
@@ -75,7 +75,7 @@ class Simulator {
 
   Schedule run() {
     iterations_ = choose_iterations();
-    for (const Overlaps& device : alongside_)
+    for (const Overlaps& device : copy_overlaps_)
       for (const auto& [node, each] : device)
         for (const ChannelId channel : each.coming) worked_on_[channel] = 1;
     work(0, costed_.problem.nodes.back().host_seconds, NodeId());
@@ -258,9 +258,9 @@ class Simulator {
       if (runs_beside(program_, node)) return begin_call(node, seconds);
     }
     if (device == 1 && op && op->keeps_bytes && seconds == 0) return rename(graph_.nodes[node]);
-    static const Alongside kNothing;
-    const auto found = alongside_[device].find(node);
-    const Alongside& beside = found == alongside_[device].end() ? kNothing : found->second;
+    static const CopyOverlap kNothing;
+    const auto found = copy_overlaps_[device].find(node);
+    const CopyOverlap& beside = found == copy_overlaps_[device].end() ? kNothing : found->second;
     for (const ChannelId channel : beside.coming) wait_for_parts(channel, device, seconds, node);
     if (device == 1)
       for (ValueId input : graph_.nodes[node].inputs) read(input);
@@ -336,7 +336,7 @@ class Simulator {
     if (device == 1) coming_[program_.channels[channel].value] = {};
   }
 
-  /// Simulates the send of a value, or of a whole packet at its first send.
+  /// Simulates the send of a value, or of a whole coalesced transfer at its first send.
   void send(const Step& step, std::size_t device) {
     if (follows(program_, step.channel)) return;
     const std::size_t c = step.channel.index;
@@ -368,7 +368,7 @@ class Simulator {
     copy(step.channel, engine_to(0), start);
   }
   static std::size_t engine_to(std::size_t device) { return device == 1 ? 2 : 3; }
-  /// Simulates a copy of a value, or of a whole packet, by an engine, not before `start`.
+  /// Simulates a copy of a value, or of a whole coalesced transfer, by an engine, not before `start`.
   void copy(const ChannelId& first, std::size_t engine, const Moment& start) {
     Moment& at = state_.now[engine];
     at = later(at, start);
@@ -558,7 +558,7 @@ class Simulator {
   CriticalPathRecorder* path_;  ///< may be null
   const Bursts* bursts_;        ///< null: loops are extrapolated from their first iterations, and arms are weighted by their probability
   const StepTimes& times_;
-  const std::array<Overlaps, 2> alongside_;
+  const std::array<Overlaps, 2> copy_overlaps_;
   IdVector<ChannelId, std::uint8_t> worked_on_;  ///< the receiver processes the value in parts while it arrives
   State state_;
   Moment end_;

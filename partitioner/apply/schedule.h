@@ -25,7 +25,7 @@ struct Waiting {
 
 /// The times of one transfer in a whole run, and how much of them the reader waits for.
 struct TransferTime {
-  double seconds = 0;         ///< copying; for a value in a packet, its share, which is at most the time of a separate transfer
+  double seconds = 0;         ///< copying; for a value in a coalesced transfer, its share, which is at most the time of a separate transfer
   double waited_seconds = 0;  ///< the reader has nothing else to do until the value arrives; includes waiting for earlier work
   double hidden_seconds = 0;  ///< the part of `seconds` that overlaps with other work
 };
@@ -50,8 +50,8 @@ StepTimes step_times(const Program& program, const CostedProblem& costed);
 struct ChannelUse {
   double seconds = 0;                        ///< predicted time of a run
   double busiest_seconds = 0;                ///< time at work of the busiest resource: a lower bound on `seconds`
-  IdVector<ChannelId, double> full_seconds;  ///< by channel: how long senders wait for a free slot in the simulated iterations; a packet
-                                             ///< counts at its first channel
+  IdVector<ChannelId, double> full_seconds;  ///< by channel: how long senders wait for a free slot in the simulated iterations; a coalesced
+                                             ///< transfer counts at its first channel
   IdVector<ChannelId, int> depth_in_use;     ///< the largest number of values in flight at once; kDefaultDepth at least
 };
 

@@ -2,7 +2,7 @@
 // values that fused kernels need earlier. Sends and receives are events at slots of their region (slot k: before node k). A send is at the
 // first slot at which its value exists there; a receive is at the slot of the first read that it serves, or earlier if no device waits
 // longer for that. In one slot sends come first, so a value sent on entering a region can be received at once. Finally, small values sent
-// at one point are combined into packets (packets.h).
+// at one point are combined into coalesced transfers (coalesce.h).
 #include "partitioner/apply/split.h"
 
 #include <algorithm>
@@ -11,9 +11,9 @@
 #include <map>
 #include <tuple>
 
+#include "partitioner/apply/coalesce.h"
 #include "partitioner/apply/deliveries.h"
 #include "partitioner/apply/kernel_rows.h"
-#include "partitioner/apply/packets.h"
 #include "partitioner/machine/value_uses.h"
 
 namespace cleave::planner {
@@ -49,7 +49,7 @@ class Splitter {
     schedule_events();
     find_walked();
     walk();
-    form_packets(program_, [this](ChannelId channel) {
+    coalesce_transfers(program_, [this](ChannelId channel) {
       return received_when_read_[channel] == 0 && !sent_when_read(transfers_.items[channel.index]);
     });
   }
@@ -340,7 +340,7 @@ class Splitter {
   std::array<std::map<NodeId, std::vector<NodeId>>, kDevices> rows_;  ///< by the first operation
   IdVector<RegionId, char> constants_first_;
   IdVector<NodeId, std::int32_t> before_work_;    ///< by host call that overlaps other steps: where the host's next other work is
-  IdVector<ChannelId, char> received_when_read_;  ///< received late, for lack of memory, so it cannot join a packet
+  IdVector<ChannelId, char> received_when_read_;  ///< received late, for lack of memory, so it cannot join a coalesced transfer
   std::vector<Event> events_;                     ///< sorted by region and slot; sends come first, arguments in order of first read
   std::array<IdVector<RegionId, char>, kDevices> walks_region_;
   std::array<IdVector<NodeId, char>, kDevices> walks_control_;

@@ -1,6 +1,6 @@
 #include "partitioner/apply/step_costs.h"
 
-#include "partitioner/apply/packets.h"
+#include "partitioner/apply/coalesce.h"
 #include "partitioner/solver/placement.h"
 
 namespace cleave::planner {

@@ -4,7 +4,7 @@
 #include <span>
 
 #include "graph/states.h"
-#include "partitioner/apply/packets.h"
+#include "partitioner/apply/coalesce.h"
 #include "partitioner/apply/program.h"
 
 namespace cleave::planner {
@@ -30,7 +30,7 @@ class Verifier {
       walk(DeviceId(d));
     }
     check_channels();
-    check_packets();
+    check_coalesced();
     check_driving();
     return std::move(complaints_);
   }
@@ -265,44 +265,45 @@ class Verifier {
     }
   }
 
-  /// Checks packets. Between adjacent sends the sender cannot have to wait, and adjacent receives wait for nothing else.
-  void check_packets() {
-    std::vector<std::size_t> members(program_.packets.size(), 0);
+  /// Checks coalesced transfers. Between adjacent sends the sender cannot have to wait, and adjacent receives wait for nothing else.
+  void check_coalesced() {
+    std::vector<std::size_t> members(program_.coalesced_transfers.size(), 0);
     for (const Channel& channel : program_.channels) {
-      if (!channel.packet) continue;
-      if (program_.packets.contains(channel.packet))
-        ++members[channel.packet.index];
+      if (!channel.coalesced) continue;
+      if (program_.coalesced_transfers.contains(channel.coalesced))
+        ++members[channel.coalesced.index];
       else
-        complain("value " + std::to_string(channel.value.index) + " travels in a packet that is not there");
+        complain("value " + std::to_string(channel.value.index) + " travels in a coalesced transfer that is not there");
     }
-    for (std::size_t p = 0; p < program_.packets.size(); ++p) {
-      const Packet& packet = program_.packets[PacketId(p)];
-      const std::string broken = find_broken(packet, PacketId(p));
-      if (!broken.empty()) complain("packet " + std::to_string(p) + broken);
-      if (members[p] != packet.channels.size()) complain("packet " + std::to_string(p) + " does not know all its values, or others");
+    for (std::size_t p = 0; p < program_.coalesced_transfers.size(); ++p) {
+      const CoalescedTransfer& coalesced = program_.coalesced_transfers[CoalescedId(p)];
+      const std::string broken = find_broken(coalesced, CoalescedId(p));
+      if (!broken.empty()) complain("coalesced transfer " + std::to_string(p) + broken);
+      if (members[p] != coalesced.channels.size())
+        complain("coalesced transfer " + std::to_string(p) + " does not know all its values, or others");
     }
   }
 
-  /// The first rule that a packet breaks, or an empty string.
-  [[nodiscard]] std::string find_broken(const Packet& packet, PacketId id) const {
-    if (packet.channels.size() < 2 || packet.channels.size() > kMostPacketValues) return " has too few values, or too many";
-    if (packet.bytes > kMostPacketBytes) return " is too large";
+  /// The first rule that a coalesced transfer breaks, or an empty string.
+  [[nodiscard]] std::string find_broken(const CoalescedTransfer& coalesced, CoalescedId id) const {
+    if (coalesced.channels.size() < 2 || coalesced.channels.size() > kMostCoalescedValues) return " has too few values, or too many";
+    if (coalesced.bytes > kMostCoalescedBytes) return " is too large";
     std::int64_t end = 0;
-    for (std::size_t i = 0; i < packet.channels.size(); ++i) {
-      const ChannelId at = packet.channels[i];
-      if (at.index >= channels() || program_.channels[at].packet != id) return " has the value of a channel that does not say so";
+    for (std::size_t i = 0; i < coalesced.channels.size(); ++i) {
+      const ChannelId at = coalesced.channels[i];
+      if (at.index >= channels() || program_.channels[at].coalesced != id) return " has the value of a channel that does not say so";
       const Channel& channel = program_.channels[at];
-      if (channel.offset < end || channel.offset % kPacketAlignment != 0) return " has values on top of each other, or unaligned";
+      if (channel.offset < end || channel.offset % kCoalescedAlignment != 0) return " has values on top of each other, or unaligned";
       end = channel.offset + graph_.values[channel.value].type.bytes();
       if (i == 0) continue;
-      const Channel& before = program_.channels[packet.channels[i - 1]];
+      const Channel& before = program_.channels[coalesced.channels[i - 1]];
       if (channel.depth != before.depth) return " has channels of several depths";
       if (channel.from != before.from || channel.to != before.to || channel.region != before.region) return " goes several ways";
-      const std::size_t last = packet.channels[i - 1].index;
+      const std::size_t last = coalesced.channels[i - 1].index;
       for (const std::vector<Site>* sites : {&sends_, &receives_})
         if (!(*sites)[last].step || (*sites)[last].step + 1 != (*sites)[at.index].step) return " is torn: something stands between";
     }
-    return end > packet.bytes ? " ends before its last value does" : "";
+    return end > coalesced.bytes ? " ends before its last value does" : "";
   }
 
   /// Checks that a loop or branch which a device walks without deciding it has a host step that knows of the device.

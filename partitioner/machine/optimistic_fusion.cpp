@@ -45,14 +45,14 @@ class Optimist {
  private:
   using Saving = PlacementProblem::Saving;
   /// Savings of one node of one kind: unconditional, and only with others.
-  struct Part {
+  struct SavingParts {
     double anyway = 0, with_others = 0;
     std::vector<Saving> savings;  ///< savings that require others
     bool whole = false;           ///< the whole cost is saved unconditionally
   };
   struct Budget {
     FusionSavings::Seconds seconds;
-    Part starting, rest;
+    SavingParts starting, rest;
   };
   enum class Of { starting, rest };
   struct Hub {
@@ -339,7 +339,7 @@ class Optimist {
     }
   }
 
-  Part& part(NodeId id, Of of) { return of == Of::starting ? budgets_[id.index].starting : budgets_[id.index].rest; }
+  SavingParts& part(NodeId id, Of of) { return of == Of::starting ? budgets_[id.index].starting : budgets_[id.index].rest; }
   void save_anyway(Of of, NodeId id, double seconds) { part(id, of).anyway += seconds; }
   void save(Of of, NodeId id, const std::vector<NodeId>& with, bool alone, double seconds) {
     if (seconds <= 0) return;
@@ -357,7 +357,7 @@ class Optimist {
       PlacementProblem::Node& node = problem_.nodes[i];
       double& cost = side_.device == kHost ? node.host_seconds : node.accelerator_seconds;
       for (const Of of : {Of::starting, Of::rest}) {
-        Part& saved = part(NodeId(i), of);
+        SavingParts& saved = part(NodeId(i), of);
         const double all = std::min(cost, most(NodeId(i), of));
         if (!saved.whole && saved.anyway + saved.with_others > all * (1 + 1e-9))
           saved = {.anyway = all, .with_others = 0, .savings = {}, .whole = true};

@@ -18,9 +18,9 @@ RegionId common(const Graph& graph, RegionId a, RegionId b) {
 
 }  // namespace
 
-class Sinkable::Finder {
+class Sinkable::SinkableFinder {
  public:
-  Finder(Sinkable& found, const Graph& graph, const ValueUses& uses, const IdVector<RegionId, double>& frequency)
+  SinkableFinder(Sinkable& found, const Graph& graph, const ValueUses& uses, const IdVector<RegionId, double>& frequency)
       : found_(found), graph_(graph), uses_(uses), frequency_(frequency) {}
 
   void run() {
@@ -85,7 +85,7 @@ class Sinkable::Finder {
 };
 
 Sinkable::Sinkable(const Graph& graph, const ValueUses& uses, const IdVector<RegionId, double>& frequency) : Sinkable(graph) {
-  if (graph.regions.size() > 1) Finder(*this, graph, uses, frequency).run();
+  if (graph.regions.size() > 1) SinkableFinder(*this, graph, uses, frequency).run();
 }
 
 namespace {

@@ -29,7 +29,7 @@ class Sinkable {
   [[nodiscard]] double least_bytes(NodeId node) const { return least_bytes_[node]; }
 
  private:
-  class Finder;
+  class SinkableFinder;
 
   IdVector<NodeId, RegionId> into_;
   IdVector<NodeId, double> least_bytes_;

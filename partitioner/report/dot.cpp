@@ -87,7 +87,11 @@ std::string round_trip_phrase(const std::vector<std::size_t>& trips) {
 class DotWriter {
  public:
   DotWriter(const Plan& plan, const Picture& picture)
-      : plan_(plan), graph_(*plan.graph), picture_(picture), packets_(packets_of(plan)), leads_back_(find_leading_back(picture)) {
+      : plan_(plan),
+        graph_(*plan.graph),
+        picture_(picture),
+        coalesced_(coalesced_by_transfer(plan)),
+        leads_back_(find_leading_back(picture)) {
     children_.resize(picture.boxes.size());
     in_box_.resize(picture.boxes.size());
     for (std::size_t i = 0; i < picture.boxes.size(); ++i)
@@ -383,10 +387,10 @@ class DotWriter {
         total += static_cast<double>(plan_.transfers.items[index].bytes) * plan_.transfers.items[index].frequency;
       lines.push_back(format_bytes(total) + " a run");
     }
-    const PacketId packet = packets_[edge.transfers[0]];
+    const CoalescedId coalesced = coalesced_[edge.transfers[0]];
     const bool together =
-        std::all_of(edge.transfers.begin(), edge.transfers.end(), [&](std::size_t index) { return packets_[index] == packet; });
-    if (packet && together) lines.push_back(packet_phrase(packet));
+        std::all_of(edge.transfers.begin(), edge.transfers.end(), [&](std::size_t index) { return coalesced_[index] == coalesced; });
+    if (coalesced && together) lines.push_back(coalesced_phrase(coalesced));
     if (edge.readers > 1) lines.push_back(counted(edge.readers, "reader"));
     if (!edge.round_trips.empty()) lines.push_back(round_trip_phrase(edge.round_trips));
     return lines;
@@ -413,7 +417,7 @@ class DotWriter {
   const Plan& plan_;
   const Graph& graph_;
   const Picture& picture_;
-  const std::vector<PacketId> packets_;  ///< by transfer
+  const std::vector<CoalescedId> coalesced_;  ///< by transfer
   const std::vector<bool> leads_back_;
   std::vector<std::vector<std::size_t>> children_, in_box_;
   std::string out_;

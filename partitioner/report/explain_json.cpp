@@ -5,8 +5,8 @@
 #include "graph/base/diagnostic_json.h"
 #include "graph/base/json_writer.h"
 #include "graph/base/version.h"
+#include "partitioner/apply/coalesce.h"
 #include "partitioner/apply/fused_kernels.h"
-#include "partitioner/apply/packets.h"
 #include "partitioner/report/account_text.h"
 #include "partitioner/report/depth_text.h"
 #include "partitioner/report/explain.h"
@@ -44,7 +44,7 @@ class Document {
       records("nodes", graph_.nodes.size(), [&](std::size_t i) { node(NodeId(i)); });
       records("fused", fused_.size(), [&](std::size_t i) { fused(fused_[i]); });
       records("transfers", plan_.transfers.items.size(), [&](std::size_t i) { transfer(i); });
-      records("packets", plan_.program.packets.size(), [&](std::size_t i) { packet(PacketId(i)); });
+      records("packets", plan_.program.coalesced_transfers.size(), [&](std::size_t i) { coalesced(CoalescedId(i)); });
       records("memory", memory_.size(), [&](std::size_t i) { memory(memory_[i]); });
       records("round_trips", plan_.round_trips.size(), [&](std::size_t i) { round_trip(i); });
       json_.key("diagnostics");
@@ -177,8 +177,8 @@ class Document {
     loop(t.region);
     json_.field("explicit", t.is_explicit);
     json_.field("round_trip", t.round_trip < 0 ? std::nullopt : std::optional(t.round_trip));
-    const PacketId packet = figures_[i].packet;
-    json_.field("packet", packet ? std::optional(packet.index) : std::nullopt);
+    const CoalescedId coalesced = figures_[i].coalesced;
+    json_.field("packet", coalesced ? std::optional(coalesced.index) : std::nullopt);
     json_.field("depth", plan_.program.channels[figures_[i].channel].depth);
     const LimitedDepth* limited = limited_depth(plan_, figures_[i].channel);
     json_.field("depth_wanted", limited ? std::optional(limited->wanted) : std::nullopt);
@@ -186,10 +186,10 @@ class Document {
     location(t.location);
   }
 
-  void packet(PacketId id) {
+  void coalesced(CoalescedId id) {
     double bytes = 0, seconds = 0;
     json_.field("id", id.index);
-    const std::vector<ChannelId>& channels = plan_.program.packets[id].channels;
+    const std::vector<ChannelId>& channels = plan_.program.coalesced_transfers[id].channels;
     const Channel& first = plan_.program.channels[channels[0]];
     json_.list("transfers", [&] {
       for (const ChannelId channel : channels) {
@@ -268,7 +268,7 @@ class Document {
       json_.field("sends", sum.sends);
       count("bytes_per_run", sum.bytes);
       json_.field("transfer_seconds", sum.transfer_seconds);
-      json_.field("packets", sum.packets);
+      json_.field("packets", sum.coalesced_transfers);
       json_.field("saved_seconds", sum.saved_seconds);
       json_.field("round_trips", sum.round_trips);
     });

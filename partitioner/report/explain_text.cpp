@@ -156,7 +156,8 @@ class Report {
 
   void transfers() {
     out_ += "\n" + counted(plan_.transfers.items.size(), "transfer") + " (" + counted(totals_.sends, "send") + "), " +
-            format_bytes(totals_.bytes) + " and " + format_seconds(totals_.transfer_seconds) + " a run" + packets_phrase() + "\n";
+            format_bytes(totals_.bytes) + " and " + format_seconds(totals_.transfer_seconds) + " a run" + coalesced_transfers_phrase() +
+            "\n";
     Table table;
     const std::vector<TransferFigures> figures = transfer_figures(plan_);
     for (std::size_t i = 0; i < figures.size(); ++i) {
@@ -164,7 +165,7 @@ class Report {
       const std::string& name = graph_.values[t.value].name;
       const std::string trip = t.round_trip < 0 ? "" : "round trip " + std::to_string(t.round_trip + 1);
       const std::string room = depth_phrase(plan_.program.channels[figures[i].channel]);
-      const std::string said = remark(remark(remark(t.is_explicit ? "meant" : "", trip), packet_phrase(figures[i].packet)), room);
+      const std::string said = remark(remark(remark(t.is_explicit ? "meant" : "", trip), coalesced_phrase(figures[i].coalesced)), room);
       table.add(t.seconds, {place_phrase(t.location), name.empty() ? graph_.display_name(graph_.values[t.value].producer) : name,
                             t.to == kHost ? "to host" : "to accelerator", std::string(to_string(t.kind)),
                             format_bytes(static_cast<double>(t.bytes)), times_phrase(graph_, t.region, t.frequency),
@@ -174,11 +175,11 @@ class Report {
     if (const std::string limited = limited_depths_phrase(plan_); !limited.empty()) out_ += "remark: " + limited + "\n";
   }
 
-  /// The number of packets and their saving; the sum of transfers is as if they were separate.
-  std::string packets_phrase() const {
-    if (totals_.packets == 0) return "";
-    return "; " + std::to_string(totals_.packed) + " of them travel as " + counted(totals_.packets, "packet") + ", which saves " +
-           format_seconds(totals_.saved_seconds);
+  /// The number of coalesced transfers and their saving; the sum of transfers is as if they were separate.
+  std::string coalesced_transfers_phrase() const {
+    if (totals_.coalesced_transfers == 0) return "";
+    return "; " + std::to_string(totals_.packed) + " of them travel as " + counted(totals_.coalesced_transfers, "packet") +
+           ", which saves " + format_seconds(totals_.saved_seconds);
   }
 
   void round_trips() {

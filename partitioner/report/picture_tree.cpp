@@ -31,9 +31,10 @@ struct Placed {
   PictureItem item;
 };
 
-class TreeMaker {
+class PictureTreeMaker {
  public:
-  TreeMaker(const Plan& plan, const NodeFacts& facts, DeviceId device) : plan_(plan), graph_(*plan.graph), facts_(facts), device_(device) {
+  PictureTreeMaker(const Plan& plan, const NodeFacts& facts, DeviceId device)
+      : plan_(plan), graph_(*plan.graph), facts_(facts), device_(device) {
     children_.resize(graph_.regions.size());
     for (std::size_t i = 1; i < graph_.regions.size(); ++i) {
       const Region& region = graph_.regions[RegionId(i)];
@@ -155,7 +156,7 @@ bool is_drawn(const Plan& plan, const NodeFacts& facts, NodeId id, DeviceId devi
 }
 
 PictureItem picture_tree(const Plan& plan, const NodeFacts& facts, DeviceId device) {
-  return TreeMaker(plan, facts, device).run();
+  return PictureTreeMaker(plan, facts, device).run();
 }
 
 std::size_t leaves(const PictureItem& item) {

@@ -15,9 +15,9 @@ namespace {
 
 constexpr std::size_t kMostNotes = 3;  ///< most values named for each direction
 
-class RoundTripWriter {
+class RoundTripDiagnosticWriter {
  public:
-  RoundTripWriter(const Plan& plan, const TriedEdits& tried)
+  RoundTripDiagnosticWriter(const Plan& plan, const TriedEdits& tried)
       : plan_(plan),
         graph_(*plan.graph),
         uses_(*plan.costed.uses),
@@ -221,7 +221,7 @@ void diagnose_round_trips(const Plan& plan, const TriedEdits& tried, const Diagn
     if (const std::optional<Severity> severity = severity_of(trip, options)) said.emplace_back(&trip, *severity);
   }
   std::stable_sort(said.begin(), said.end(), [](const auto& a, const auto& b) { return a.first->seconds > b.first->seconds; });
-  RoundTripWriter writer(plan, tried);
+  RoundTripDiagnosticWriter writer(plan, tried);
   for (const auto& [trip, severity] : said) {
     std::vector<Advice> its;
     Diagnostic written = writer.write(*trip, severity, its);

@@ -1,6 +1,6 @@
 #include "partitioner/report/totals.h"
 
-#include "partitioner/apply/packets.h"
+#include "partitioner/apply/coalesce.h"
 
 namespace cleave::planner {
 
@@ -18,12 +18,12 @@ Totals totals(const Plan& plan) {
     sum.bytes += static_cast<double>(t.bytes) * t.frequency;
     sum.transfer_seconds += t.seconds;
   }
-  const IdVector<PacketId, Packet>& packets = plan.program.packets;
-  sum.packets = packets.size();
-  for (std::size_t i = 0; i < packets.size(); ++i) {
-    const Channel& first = plan.program.channels[packets[PacketId(i)].channels[0]];
-    sum.packed += packets[PacketId(i)].channels.size();
-    sum.saved_seconds += plan.costed.frequency[first.region] * saved_seconds(plan.program, plan.costed, PacketId(i));
+  const IdVector<CoalescedId, CoalescedTransfer>& coalesced_transfers = plan.program.coalesced_transfers;
+  sum.coalesced_transfers = coalesced_transfers.size();
+  for (std::size_t i = 0; i < coalesced_transfers.size(); ++i) {
+    const Channel& first = plan.program.channels[coalesced_transfers[CoalescedId(i)].channels[0]];
+    sum.packed += coalesced_transfers[CoalescedId(i)].channels.size();
+    sum.saved_seconds += plan.costed.frequency[first.region] * saved_seconds(plan.program, plan.costed, CoalescedId(i));
   }
   for (const RoundTrip& trip : plan.round_trips) sum.round_trips += trip.warned() ? 1 : 0;
   return sum;

@@ -71,19 +71,19 @@ std::vector<TransferFigures> transfer_figures(const Plan& plan) {
   const Deliveries deliveries(*plan.graph, *plan.costed.uses, plan.placement, transfers);
   std::optional<ProfileKeys> keys;
   if (!plan.profile.transfer_seconds.empty()) keys.emplace(*plan.graph);
-  const std::vector<PacketId> packets = packets_of(plan);
+  const std::vector<CoalescedId> coalesced_transfers = coalesced_by_transfer(plan);
   const std::vector<ChannelId> channels = channels_of(plan);
   std::vector<TransferFigures> figures(transfers.size());
   for (std::size_t i = 0; i < transfers.size(); ++i)
-    figures[i] = {consumers_of(*plan.graph, transfers[i], deliveries.of(i)), plan.transfer_times[i], channels[i], packets[i],
+    figures[i] = {consumers_of(*plan.graph, transfers[i], deliveries.of(i)), plan.transfer_times[i], channels[i], coalesced_transfers[i],
                   measured(plan, keys, transfers[i])};
   return figures;
 }
 
-std::vector<PacketId> packets_of(const Plan& plan) {
-  std::vector<PacketId> packets(plan.transfers.items.size());
-  for (const Channel& channel : plan.program.channels) packets[channel.transfer] = channel.packet;
-  return packets;
+std::vector<CoalescedId> coalesced_by_transfer(const Plan& plan) {
+  std::vector<CoalescedId> coalesced_transfers(plan.transfers.items.size());
+  for (const Channel& channel : plan.program.channels) coalesced_transfers[channel.transfer] = channel.coalesced;
+  return coalesced_transfers;
 }
 
 std::vector<ChannelId> channels_of(const Plan& plan) {
@@ -110,8 +110,8 @@ std::string waited_phrase(const TransferTime& time) {
   return "waited for " + format_seconds(time.waited_seconds);
 }
 
-std::string packet_phrase(PacketId packet) {
-  return packet ? "packet " + std::to_string(packet.index + std::size_t{1}) : "";
+std::string coalesced_phrase(CoalescedId coalesced) {
+  return coalesced ? "packet " + std::to_string(coalesced.index + std::size_t{1}) : "";
 }
 
 }  // namespace cleave::planner

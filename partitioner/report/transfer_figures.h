@@ -25,15 +25,15 @@ struct TransferFigures {
   std::vector<Consumer> consumers;  ///< in program order, each once
   TransferTime time;
   ChannelId channel;
-  PacketId packet = {};                    ///< the packet it belongs to; none: it is sent alone
+  CoalescedId coalesced = {};              ///< the coalesced transfer it belongs to; none: it is sent alone
   std::optional<double> measured_seconds;  ///< copy time in a run, measured by the profile of the plan
 };
 
 /// One entry for each of the plan's transfers.
 std::vector<TransferFigures> transfer_figures(const Plan& plan);
 
-/// The packet of each transfer.
-std::vector<PacketId> packets_of(const Plan& plan);
+/// The coalesced transfer that each transfer belongs to.
+std::vector<CoalescedId> coalesced_by_transfer(const Plan& plan);
 /// The channel of each transfer.
 std::vector<ChannelId> channels_of(const Plan& plan);
 
@@ -44,6 +44,6 @@ std::string seconds_phrase(const Transfer& transfer, const TransferFigures& figu
 /// "hidden", "waited for 1.2 ms".
 std::string waited_phrase(const TransferTime& time);
 /// "packet 2"; empty if there is none.
-std::string packet_phrase(PacketId packet);
+std::string coalesced_phrase(CoalescedId coalesced);
 
 }  // namespace cleave::planner

@@ -8,9 +8,9 @@ namespace {
 
 constexpr std::size_t kEngines = 2;  ///< index of the first copy engine among the four resources
 
-class Finder {
+class CriticalityFinder {
  public:
-  Finder(const PlacementProblem& problem, const UsesByValue& uses, const Placement& placement)
+  CriticalityFinder(const PlacementProblem& problem, const UsesByValue& uses, const Placement& placement)
       : problem_(problem), uses_(uses), copies_{&placement.on_host, &placement.on_accelerator} {
     for (std::size_t side = 0; side < 2; ++side)
       seconds_of_[side] = execution_seconds(problem, placement.on_host, placement.on_accelerator, DeviceId(side));
@@ -142,7 +142,7 @@ class Finder {
 }  // namespace
 
 Criticality find_criticality(const PlacementProblem& problem, const UsesByValue& uses, const Placement& placement) {
-  return Finder(problem, uses, placement).run();
+  return CriticalityFinder(problem, uses, placement).run();
 }
 
 }  // namespace cleave::planner

@@ -38,7 +38,7 @@ std::string JsonRecords::path() const {
 }
 
 bool JsonRecords::holds_list() const {
-  return place_ == Place::record && (schemas_[list_].lists >> *field_ & 1) != 0;
+  return place_ == Nesting::record && (schemas_[list_].lists >> *field_ & 1) != 0;
 }
 
 bool JsonRecords::fail(const std::string& what) {
@@ -53,8 +53,8 @@ bool JsonRecords::scalar(const JsonScalar& scalar) {
     unknown_.clear();
     return true;
   }
-  if (place_ == Place::outside) return fail("the document must be an object");
-  if (place_ == Place::list) {
+  if (place_ == Nesting::outside) return fail("the document must be an object");
+  if (place_ == Nesting::list) {
     ++index_;
     return fail("must be an object");
   }
@@ -71,12 +71,12 @@ bool JsonRecords::start_object() {
     ++skipping_;
     return true;
   }
-  if (place_ == Place::outside) {
-    place_ = Place::document;
+  if (place_ == Nesting::outside) {
+    place_ = Nesting::document;
     return true;
   }
-  if (place_ != Place::list) return fail(field_ ? "must not be an object" : "must be a list of objects");
-  place_ = Place::record;
+  if (place_ != Nesting::list) return fail(field_ ? "must not be an object" : "must be a list of objects");
+  place_ = Nesting::record;
   ++index_;
   present_ = 0;
   if ((index_ & 0x3fff) == 0) pause();
@@ -86,7 +86,7 @@ bool JsonRecords::start_object() {
 
 bool JsonRecords::key(const std::string& name) {
   if (skipping_ > 0) return true;
-  if (place_ == Place::document) {
+  if (place_ == Nesting::document) {
     for (std::size_t list = 1; list < schemas_.size(); ++list) {
       if (schemas_[list].list != name) continue;
       list_ = list;
@@ -100,7 +100,7 @@ bool JsonRecords::key(const std::string& name) {
   const auto found = std::find(schema.fields.begin(), schema.fields.end(), name);
   if (found != schema.fields.end()) {
     field_ = static_cast<std::size_t>(found - schema.fields.begin());
-    std::uint32_t& present = place_ == Place::document ? document_present_ : present_;
+    std::uint32_t& present = place_ == Nesting::document ? document_present_ : present_;
     if (present >> *field_ & 1) return fail("is given twice");
     present |= 1u << *field_;
     return true;
@@ -110,7 +110,7 @@ bool JsonRecords::key(const std::string& name) {
     return true;
   }
   std::vector<std::string> known = schema.fields;
-  if (place_ == Place::document) {
+  if (place_ == Nesting::document) {
     for (std::size_t list = 1; list < schemas_.size(); ++list) known.push_back(schemas_[list].list);
   }
   const std::string where = path();
@@ -119,7 +119,7 @@ bool JsonRecords::key(const std::string& name) {
 }
 
 bool JsonRecords::complete(const JsonSchema& schema) {
-  const std::uint32_t missing = schema.required & ~(place_ == Place::document ? document_present_ : present_);
+  const std::uint32_t missing = schema.required & ~(place_ == Nesting::document ? document_present_ : present_);
   for (std::size_t i = 0; i < schema.fields.size(); ++i) {
     if (missing >> i & 1) {
       field_ = i;
@@ -134,10 +134,10 @@ bool JsonRecords::end_object() {
     if (--skipping_ == 0) unknown_.clear();
     return true;
   }
-  const bool document = place_ == Place::document;
+  const bool document = place_ == Nesting::document;
   if (document) list_ = 0;
   if (!complete(schemas_[list_])) return false;
-  place_ = document ? Place::outside : Place::list;
+  place_ = document ? Nesting::outside : Nesting::list;
   for (std::size_t list = 1; document && list < schemas_.size(); ++list) {
     list_ = list;
     index_ = -1;
@@ -152,14 +152,14 @@ bool JsonRecords::start_array() {
     ++skipping_;
     return true;
   }
-  if (place_ == Place::outside) return fail("the document must be an object, not a list");
-  if (place_ == Place::list) {
+  if (place_ == Nesting::outside) return fail("the document must be an object, not a list");
+  if (place_ == Nesting::list) {
     ++index_;
     return fail("must be an object");
   }
-  if (field_ && place_ == Place::record && holds_list() && !in_field_) return in_field_ = true;
-  if (field_ || place_ == Place::record) return fail("must not be a list");
-  place_ = Place::list;
+  if (field_ && place_ == Nesting::record && holds_list() && !in_field_) return in_field_ = true;
+  if (field_ || place_ == Nesting::record) return fail("must not be a list");
+  place_ = Nesting::list;
   return true;
 }
 
@@ -173,7 +173,7 @@ bool JsonRecords::end_array() {
     field_.reset();
     return true;
   }
-  place_ = Place::document;
+  place_ = Nesting::document;
   index_ = -1;
   list_ = 0;
   return true;

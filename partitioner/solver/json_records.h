@@ -49,7 +49,7 @@ class JsonRecords {
   bool start_array();
   bool end_array();
 
-  enum class Place : std::uint8_t { outside, document, list, record };
+  enum class Nesting : std::uint8_t { outside, document, list, record };
   bool scalar(const JsonScalar& scalar);
   bool fail(const std::string& what);
   [[nodiscard]] std::string path() const;
@@ -59,7 +59,7 @@ class JsonRecords {
   std::vector<JsonSchema> schemas_;
   bool strict_;
   std::vector<std::size_t> seen_lists_;
-  Place place_ = Place::outside;
+  Nesting place_ = Nesting::outside;
   std::size_t list_ = 0;              ///< index of the current schema
   std::optional<std::size_t> field_;  ///< the field of that schema whose key was just read
   bool in_field_ = false;             ///< whether the reader is inside that field's list

@@ -80,7 +80,7 @@ bool runs_there(const ExecutorSetup& device, const Graph& graph) {
   return false;
 }
 
-TEST_P(DeviceOp, EqualsTheMeaning) {
+TEST_P(DeviceOp, EqualsTheReference) {
   CLEAVE_DEVICE_OR_SKIP(device);
   static const std::vector<OpSample> samples = op_samples();
   int checked = 0;
@@ -100,7 +100,7 @@ bool is_representative(const OpSample& sample) {
   return sample.inputs.empty() || sample.inputs[0].dtype() == DType::f32 || sample.inputs[0].dtype() == DType::boolean;
 }
 
-TEST_P(DeviceOp, EqualsTheMeaningOnZeroSizedAxes) {
+TEST_P(DeviceOp, EqualsTheReferenceOnZeroSizedAxes) {
   CLEAVE_DEVICE_OR_SKIP(device);
   static const std::vector<OpSample> samples = empty_samples();
   for (const OpSample& sample : samples) {
@@ -113,7 +113,7 @@ TEST_P(DeviceOp, EqualsTheMeaningOnZeroSizedAxes) {
   }
 }
 
-TEST(DeviceComposite, FunctionsEqualTheirMeaningsOnZeroSizedAxes) {
+TEST(DeviceComposite, FunctionsEqualTheirReferencesOnZeroSizedAxes) {
   CLEAVE_DEVICE_OR_SKIP(device);
   int checked = 0;
   for (const OpSample& sample : empty_samples()) {
@@ -210,7 +210,7 @@ std::vector<Large> large_calls() {
 
 class DeviceLarge : public ::testing::TestWithParam<std::string> {};
 
-TEST_P(DeviceLarge, TensorsEqualTheMeaning) {
+TEST_P(DeviceLarge, TensorsEqualTheReference) {
   if (kSanitized) GTEST_SKIP() << "slow under a sanitizer";
   CLEAVE_DEVICE_OR_SKIP(device);
   for (const Large& each : large_calls()) {

@@ -147,7 +147,7 @@ class Supervisor {
   /// The kind of a failure: shrinking must preserve it.
   static std::string kind_of(const std::string& what) {
     for (const char* mark :
-         {"crashes", "hangs", "differs from its meaning", "against the reference", "does not compile", "fails", "text"}) {
+         {"crashes", "hangs", "differs from its reference implementation", "against the reference", "does not compile", "fails", "text"}) {
       if (what.find(mark) != std::string::npos) return mark;
     }
     return "differs";
@@ -208,7 +208,8 @@ class Supervisor {
       const auto is_it = [&](const LeftOut& each) { return each.function == functions[i]->name; };
       const bool is_left_out = std::any_of(left_out().begin(), left_out().end(), is_it);
       if ((report_->drawn[i] == 0) == is_left_out) continue;
-      std::printf("FAILED: `%s` is %s\n", std::string(functions[i]->name).c_str(), is_left_out ? "left out, but can be drawn" : "never drawn");
+      std::printf("FAILED: `%s` is %s\n", std::string(functions[i]->name).c_str(),
+                  is_left_out ? "left out, but can be drawn" : "never drawn");
       all = false;
     }
     return all;

@@ -130,7 +130,7 @@ std::function<Result<std::unique_ptr<runtime::Device>>(int, const ExecutorOption
     teach(request, source, generated);
     return source;
   };
-  options.packet = [this](std::span<const Piece> pieces, bool unpacks) { return packet(pieces, unpacks); };
+  options.coalesced_copy = [this](std::span<const Piece> pieces, bool unpacks) { return coalesced_copy(pieces, unpacks); };
   options.around = [this](const KernelRequest& request, cuda::KernelSource& source) {
     CLEAVE_CHECK(emulator_, "kernels around a library's calls, and nothing to run them");
     const auto generated = std::make_shared<const cuda::KernelSource>(source);
@@ -156,7 +156,7 @@ std::optional<cuda::KernelSource> FakeDriver::source(const KernelRequest& reques
     std::lock_guard lock(mutex_);
     source.emplace();
     source->text = "// our own text " + std::to_string(++own_texts_) + ", for " + std::string(request.op->name);
-    source->launches.push_back({"meaning", {1, 1, 1}, {1, 1, 1}, 0, {}});
+    source->launches.push_back({"reference", {1, 1, 1}, {1, 1, 1}, 0, {}});
     source->fault = "bad data for " + std::string(request.op->name);
   }
   teach(request, *source, generated);
@@ -187,25 +187,25 @@ void FakeDriver::teach(const KernelRequest& request, cuda::KernelSource& source,
   source.text += "\n// request " + std::to_string(number_of(request)) + "\n";
   for (std::size_t i = 0; i < source.launches.size(); ++i) {
     const cuda::KernelLaunch& launch = source.launches[i];
-    std::vector<Meaning>& known = meanings_[{source.text, launch.entry}];
-    Meaning meaning{requests_[number_of(request)],
-                    launch.constants,
-                    i + 1 == source.launches.size(),
-                    source.scratch_bytes > 0,
-                    !source.fault.empty(),
-                    generated,
-                    i,
-                    around};
-    const bool found = std::any_of(known.begin(), known.end(), [&](const Meaning& m) { return m.constants == meaning.constants; });
-    if (!found) known.push_back(std::move(meaning));
+    std::vector<KernelRecord>& known = records_[{source.text, launch.entry}];
+    KernelRecord record{requests_[number_of(request)],
+                        launch.constants,
+                        i + 1 == source.launches.size(),
+                        source.scratch_bytes > 0,
+                        !source.fault.empty(),
+                        generated,
+                        i,
+                        around};
+    const bool found = std::any_of(known.begin(), known.end(), [&](const KernelRecord& m) { return m.constants == record.constants; });
+    if (!found) known.push_back(std::move(record));
   }
 }
 
-cuda::KernelSource FakeDriver::packet(std::span<const Piece> pieces, bool unpacks) {
-  cuda::KernelSource source = cuda::packet_source(pieces, unpacks);
+cuda::KernelSource FakeDriver::coalesced_copy(std::span<const Piece> pieces, bool unpacks) {
+  cuda::KernelSource source = cuda::coalesced_copy_source(pieces, unpacks);
   if (emulator_) emulator_->add(source);
-  teach(source.text, source.launches[0].entry, 1 + 2 * cuda::packet_room(pieces.size()),
-        [this, unpacks](const std::vector<std::uint64_t>& values) { launch_packet(unpacks, values); });
+  teach(source.text, source.launches[0].entry, 1 + 2 * cuda::coalesced_copy_room(pieces.size()),
+        [this, unpacks](const std::vector<std::uint64_t>& values) { launch_coalesced_copy(unpacks, values); });
   return source;
 }
 
@@ -375,11 +375,11 @@ void FakeDriver::run_until_done(const FakeEvent& event) {
   }
 }
 
-void FakeDriver::launch(const Meaning& meaning, const std::vector<std::uint64_t>& parameters) {
-  if (meaning.last) ++launches_[meaning.request.name()];
-  if (meaning.source) return launch_text(meaning, parameters);
-  if (!meaning.last) return;  // the last launch of an operation computes all of it
-  const Request& request = meaning.request;
+void FakeDriver::launch(const KernelRecord& record, const std::vector<std::uint64_t>& parameters) {
+  if (record.last) ++launches_[record.request.name()];
+  if (record.source) return launch_text(record, parameters);
+  if (!record.last) return;  // the last launch of an operation computes all of it
+  const Request& request = record.request;
   std::vector<std::byte*> operands;
   for (const std::vector<TensorType>* types : {&request.inputs, &request.results}) {
     for (const TensorType& type : *types) {
@@ -388,10 +388,10 @@ void FakeDriver::launch(const Meaning& meaning, const std::vector<std::uint64_t>
       if (!operands.back() && type.bytes() > 0) return;
     }
   }
-  const std::size_t next = operands.size() + (meaning.scratch ? 1 : 0);
+  const std::size_t next = operands.size() + (record.scratch ? 1 : 0);
   const Status status = run(request, std::move(operands));
   if (status) return;
-  if (!meaning.fault) return misuse(request.name() + " found bad data but has no words to say so: " + status.error().message);
+  if (!record.fault) return misuse(request.name() + " found bad data but has no words to say so: " + status.error().message);
   auto* words = reinterpret_cast<std::uint64_t*>(resolve(parameters[next], 2 * sizeof(std::uint64_t)));
   const std::uint64_t ticket = parameters[next + 1];
   cuda::LaunchWords* loops = launch_of(ticket);
@@ -414,21 +414,21 @@ CUresult FakeDriver::explain(CUfunction handle, void** parameters, Item& item) {
     item.label = function->entry;
     return CUDA_SUCCESS;
   }
-  const auto known = meanings_.find({function->text, function->entry});
-  if (known == meanings_.end()) {
+  const auto known = records_.find({function->text, function->entry});
+  if (known == records_.end()) {
     misuse("a launch of a text that nobody explained");
     return CUDA_ERROR_INVALID_IMAGE;
   }
-  for (const Meaning& meaning : known->second) {
+  for (const KernelRecord& record : known->second) {
     const std::size_t operands =
-        meaning.request.inputs.size() + meaning.request.results.size() + (meaning.scratch ? 1 : 0) + (meaning.fault ? 2 : 0);
-    std::vector<std::uint64_t> values(operands + meaning.constants.size());
+        record.request.inputs.size() + record.request.results.size() + (record.scratch ? 1 : 0) + (record.fault ? 2 : 0);
+    std::vector<std::uint64_t> values(operands + record.constants.size());
     for (std::size_t i = 0; i < values.size(); ++i) std::memcpy(&values[i], parameters[i], sizeof values[i]);
-    if (!std::equal(meaning.constants.begin(), meaning.constants.end(), values.begin() + static_cast<std::ptrdiff_t>(operands),
+    if (!std::equal(record.constants.begin(), record.constants.end(), values.begin() + static_cast<std::ptrdiff_t>(operands),
                     [](std::int64_t a, std::uint64_t b) { return static_cast<std::uint64_t>(a) == b; }))
       continue;
-    item.action = [this, meaning, values] { launch(meaning, values); };
-    item.label = meaning.request.name();
+    item.action = [this, record, values] { launch(record, values); };
+    item.label = record.request.name();
     return CUDA_SUCCESS;
   }
   misuse("a launch with constants that nobody explained");

@@ -77,8 +77,8 @@ class FakeDriver {
   /// For CudaOptions::source: the text that cleave generates, or a placeholder if it generates none. The fake knows the operation of
   /// either. Nullopt for a matrix product without a text: a library computes it.
   std::optional<cuda::KernelSource> source(const KernelRequest& request, const cuda::Architecture& architecture);
-  /// For CudaOptions::packet.
-  cuda::KernelSource packet(std::span<const Piece> pieces, bool unpacks);
+  /// For CudaOptions::coalesced_copy.
+  cuda::KernelSource coalesced_copy(std::span<const Piece> pieces, bool unpacks);
   /// The effect of a kernel that belongs to no operation; `values`: its parameters. Runs when the stream reaches it, so it must not wait.
   using Act = std::function<void(const std::vector<std::uint64_t>& values)>;
   void teach(const std::string& text, const std::string& entry, std::size_t parameters, Act act);
@@ -214,7 +214,7 @@ class FakeDriver {
   };
   static Request request_of(const KernelRequest& request);
   /// The effect of launching a certain text with certain constants.
-  struct Meaning {
+  struct KernelRecord {
     Request request;
     std::vector<std::int64_t> constants;
     bool last = true, scratch = false, fault = false;
@@ -254,11 +254,11 @@ class FakeDriver {
   bool stops(cuda::LaunchWords& launch, const cuda::Deciding& what);
   /// The words that a ticket points to; null if the ticket is a plain number.
   cuda::LaunchWords* launch_of(std::uint64_t ticket);
-  void launch(const Meaning& meaning, const std::vector<std::uint64_t>& parameters);
+  void launch(const KernelRecord& record, const std::vector<std::uint64_t>& parameters);
   static Status run(const Request& request, std::vector<std::byte*> operands);
-  /// Launches a kernel of `packet`.
-  void launch_packet(bool unpacks, const std::vector<std::uint64_t>& values);
-  void launch_text(const Meaning& meaning, const std::vector<std::uint64_t>& parameters);
+  /// Launches a kernel of `coalesced_copy`.
+  void launch_coalesced_copy(bool unpacks, const std::vector<std::uint64_t>& values);
+  void launch_text(const KernelRecord& record, const std::vector<std::uint64_t>& parameters);
 
   KernelEmulator* emulator_ = nullptr;  ///< in text mode
   const Schedule schedule_;
@@ -295,7 +295,7 @@ class FakeDriver {
   bool keeps_page_locked_ = false;
   std::vector<std::vector<std::byte>> kept_;
   std::vector<Request> requests_;
-  std::map<std::pair<std::string, std::string>, std::vector<Meaning>> meanings_;
+  std::map<std::pair<std::string, std::string>, std::vector<KernelRecord>> records_;
   std::map<std::pair<std::string, std::string>, Taught> taught_;
   bool pageable_ = false, computes_ = true, waits_for_words_ = true, conditional_ = true;
   std::size_t memory_bytes_ = std::size_t{1} << 30;

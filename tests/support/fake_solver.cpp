@@ -39,21 +39,21 @@ struct FakeSolver {
   }
 
   /// Device memory that a routine accesses, as a number of `Element`s.
-  struct Part {
+  struct AccessedElements {
     const void* address = nullptr;
     std::int64_t count = 0;
     bool whole = false;  ///< elements are int
   };
   /// Enqueues `compute(parts as pointers)`. The workspace is overwritten.
   template <class Compute>
-  static Result enqueue(D& d, Handle handle, const std::vector<Part>& parts, const void* work, Compute compute) {
+  static Result enqueue(D& d, Handle handle, const std::vector<AccessedElements>& parts, const void* work, Compute compute) {
     const auto address = [](const void* memory) { return reinterpret_cast<CUdeviceptr>(memory); };
     const auto action = [&d, parts, work, compute, address] {
       if (work) {
         if (std::byte* memory = d.resolve(address(work), kWork * sizeof(T))) std::memset(memory, 0xFF, kWork * sizeof(T));
       }
       std::vector<void*> found;
-      for (const Part& part : parts) {
+      for (const AccessedElements& part : parts) {
         const auto bytes = static_cast<std::size_t>(part.count) * (part.whole ? sizeof(int) : sizeof(T));
         found.push_back(part.address ? d.resolve(address(part.address), bytes) : nullptr);
         if (part.address && !found.back()) return;
@@ -64,8 +64,8 @@ struct FakeSolver {
     const CUresult result = d.enqueue(static_cast<CUstream>(d.solvers_.at(handle)), {action, nullptr, 0, false, 1e-6, "solver"});
     return result == CUDA_SUCCESS ? Result::success : kInternalError;
   }
-  static Part numbers(const void* address, std::int64_t count) { return {address, count, false}; }
-  static Part integers(const void* address, std::int64_t count) { return {address, count, true}; }
+  static AccessedElements numbers(const void* address, std::int64_t count) { return {address, count, false}; }
+  static AccessedElements integers(const void* address, std::int64_t count) { return {address, count, true}; }
   static const host::LapackRoutines<T>& lapack() { return host::lapack()->of<T>(); }
   static T* real(void* memory) { return static_cast<T*>(memory); }
   static int* whole(void* memory) { return static_cast<int*>(memory); }
@@ -107,8 +107,8 @@ struct FakeSolver {
     t.getrs = [](Handle handle, cuda::SolverTurn turn, int n, int sides, const void* a, int lda, const int* pivots, void* b, int ldb,
                  int* info) {
       return call("getrs", handle, [&](D& d) {
-        const std::vector<Part> parts = {numbers(a, std::int64_t{lda} * n), integers(pivots, n), numbers(b, std::int64_t{ldb} * sides),
-                                         integers(info, 1)};
+        const std::vector<AccessedElements> parts = {numbers(a, std::int64_t{lda} * n), integers(pivots, n),
+                                                     numbers(b, std::int64_t{ldb} * sides), integers(info, 1)};
         return enqueue(d, handle, parts, nullptr, [turn, n, sides, lda, ldb](const std::vector<void*>& p) {
           lapack().getrs(turn == cuda::SolverTurn::transposed ? "T" : "N", &n, &sides, real(p[0]), &lda, whole(p[1]), real(p[2]), &ldb,
                          whole(p[3]), 1);
@@ -129,7 +129,7 @@ struct FakeSolver {
     t.geqrf = [](Handle handle, int m, int n, void* a, int lda, void* tau, void* work, int size, int* info) {
       return call("geqrf", handle, [&](D& d) {
         if (size < kWork) return refuse(d, "too little work memory");
-        const std::vector<Part> parts = {numbers(a, std::int64_t{lda} * n), numbers(tau, std::min(m, n)), integers(info, 1)};
+        const std::vector<AccessedElements> parts = {numbers(a, std::int64_t{lda} * n), numbers(tau, std::min(m, n)), integers(info, 1)};
         return enqueue(d, handle, parts, work, [m, n, lda](const std::vector<void*>& p) {
           std::vector<T> own(4096);
           const int own_size = 4096;
@@ -143,7 +143,7 @@ struct FakeSolver {
     t.orgqr = [](Handle handle, int m, int n, int k, void* a, int lda, const void* tau, void* work, int size, int* info) {
       return call("orgqr", handle, [&](D& d) {
         if (size < kWork) return refuse(d, "too little work memory");
-        const std::vector<Part> parts = {numbers(a, std::int64_t{lda} * n), numbers(tau, k), integers(info, 1)};
+        const std::vector<AccessedElements> parts = {numbers(a, std::int64_t{lda} * n), numbers(tau, k), integers(info, 1)};
         return enqueue(d, handle, parts, work, [m, n, k, lda](const std::vector<void*>& p) {
           std::vector<T> own(4096);
           const int own_size = 4096;
@@ -160,7 +160,7 @@ struct FakeSolver {
     t.syevd = [](Handle handle, Job job, Triangle triangle, int n, void* a, int lda, void* values, void* work, int size, int* info) {
       return call("syevd", handle, [&](D& d) {
         if (size < kWork) return refuse(d, "too little work memory");
-        const std::vector<Part> parts = {numbers(a, std::int64_t{lda} * n), numbers(values, n), integers(info, 1)};
+        const std::vector<AccessedElements> parts = {numbers(a, std::int64_t{lda} * n), numbers(values, n), integers(info, 1)};
         return enqueue(d, handle, parts, work, [job, triangle, n, lda](const std::vector<void*>& p) {
           std::vector<T> own(4096);
           std::vector<int> own_whole(4096);
@@ -178,9 +178,9 @@ struct FakeSolver {
         if (m < n) return refuse(d, "more columns than rows");
         if (job_u != job_vt) return refuse(d, "two jobs");
         const bool vectors = job_u == 'S';
-        const std::vector<Part> parts = {numbers(a, std::int64_t{lda} * n), numbers(s, n),
-                                         numbers(vectors ? u : nullptr, std::int64_t{ldu} * n),
-                                         numbers(vectors ? vt : nullptr, std::int64_t{ldvt} * n), integers(info, 1)};
+        const std::vector<AccessedElements> parts = {numbers(a, std::int64_t{lda} * n), numbers(s, n),
+                                                     numbers(vectors ? u : nullptr, std::int64_t{ldu} * n),
+                                                     numbers(vectors ? vt : nullptr, std::int64_t{ldvt} * n), integers(info, 1)};
         return enqueue(d, handle, parts, work, [vectors, m, n, lda, ldu, ldvt](const std::vector<void*>& p) {
           std::vector<T> own(4096);
           std::vector<int> own_whole(4096);

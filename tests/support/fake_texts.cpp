@@ -1,5 +1,5 @@
 // The fake driver's text mode: a launch runs the generated text itself, through the kernel emulator, on the memory that it was given. Also
-// the kernels of coalesced transfers (packets), in either mode.
+// the kernels of coalesced transfers, in either mode.
 #include <algorithm>
 #include <cstring>
 
@@ -13,10 +13,10 @@ void FakeDriver::run_texts(KernelEmulator& emulator) {
   emulator_ = &emulator;
 }
 
-/// The parameters are the packet's address (before those of the pieces when unpacking, behind them when packing), then the offset and
-/// length of each piece.
-void FakeDriver::launch_packet(bool unpacks, const std::vector<std::uint64_t>& values) {
-  const std::size_t room = values.size() / 2, packet = unpacks ? 0 : room;
+/// The parameters are the address of the packed values (before those of the pieces when unpacking, behind them when packing), then the
+/// offset and length of each piece.
+void FakeDriver::launch_coalesced_copy(bool unpacks, const std::vector<std::uint64_t>& values) {
+  const std::size_t room = values.size() / 2, packed_at = unpacks ? 0 : room;
   MemoryChecker memory;
   std::vector<unsigned long long> addresses(values.begin(), values.end());
   std::vector<Piece> pieces;  // the pieces for which the text was generated: no empty ones
@@ -28,7 +28,7 @@ void FakeDriver::launch_packet(bool unpacks, const std::vector<std::uint64_t>& v
     if (bytes == 0) continue;
     pieces.push_back({{0, bytes}, offset});
     std::byte* host = resolve(values[piece], static_cast<std::size_t>(bytes));
-    std::byte* packed = resolve(values[packet] + static_cast<std::uint64_t>(offset), static_cast<std::size_t>(bytes));
+    std::byte* packed = resolve(values[packed_at] + static_cast<std::uint64_t>(offset), static_cast<std::size_t>(bytes));
     if (!host || !packed) return;
     if (!emulator_) std::memcpy(unpacks ? host : packed, unpacks ? packed : host, static_cast<std::size_t>(bytes));
     addresses[piece] = reinterpret_cast<std::uint64_t>(host);
@@ -36,14 +36,14 @@ void FakeDriver::launch_packet(bool unpacks, const std::vector<std::uint64_t>& v
     end = std::max(end, offset + bytes);
   }
   if (!emulator_) return;
-  memory.add({values[packet], end, 1, "packet", unpacks, !unpacks, false});
-  const Status status = emulator_->launch(cuda::packet_source(pieces, unpacks), 0, addresses, memory);
-  if (!status) misuse("a packet: " + status.error().message);
+  memory.add({values[packed_at], end, 1, "packed", unpacks, !unpacks, false});
+  const Status status = emulator_->launch(cuda::coalesced_copy_source(pieces, unpacks), 0, addresses, memory);
+  if (!status) misuse("a coalesced transfer: " + status.error().message);
 }
 
-void FakeDriver::launch_text(const Meaning& meaning, const std::vector<std::uint64_t>& parameters) {
-  const cuda::KernelSource& source = *meaning.source;
-  const bool first = meaning.number == 0 && !meaning.around;  // later launches may read data that earlier ones wrote
+void FakeDriver::launch_text(const KernelRecord& record, const std::vector<std::uint64_t>& parameters) {
+  const cuda::KernelSource& source = *record.source;
+  const bool first = record.number == 0 && !record.around;  // later launches may read data that earlier ones wrote
   MemoryChecker memory;
   std::vector<unsigned long long> addresses(parameters.begin(), parameters.end());
   std::size_t next = 0;
@@ -56,20 +56,20 @@ void FakeDriver::launch_text(const Meaning& meaning, const std::vector<std::uint
     return host != nullptr;
   };
   bool all = true;
-  for (const TensorType& type : meaning.request.inputs)
+  for (const TensorType& type : record.request.inputs)
     all &= give({0, type.bytes(), size_of(type.dtype), "operand " + std::to_string(next), true, false, false});
-  for (const TensorType& type : meaning.request.results)
+  for (const TensorType& type : record.request.results)
     all &= give({0, type.bytes(), size_of(type.dtype), "operand " + std::to_string(next), !first, true, false});
-  if (meaning.scratch) all &= give({0, source.scratch_bytes, 4, "scratch", !first, true, false});
-  if (meaning.fault) all &= give({0, 2 * sizeof(std::uint64_t), sizeof(std::uint64_t), "fault", true, true, true});
+  if (record.scratch) all &= give({0, source.scratch_bytes, 4, "scratch", !first, true, false});
+  if (record.fault) all &= give({0, 2 * sizeof(std::uint64_t), sizeof(std::uint64_t), "fault", true, true, true});
   if (!all) return;
-  if (cuda::LaunchWords* loops = meaning.fault ? launch_of(parameters[next]) : nullptr) {
+  if (cuda::LaunchWords* loops = record.fault ? launch_of(parameters[next]) : nullptr) {
     const auto address = reinterpret_cast<std::uint64_t>(loops);
     memory.add({address, sizeof *loops, sizeof(std::uint64_t), "the launch's words", true, true, true});
     addresses[next] = cuda::kTicketInMemory | address;
   }
-  const Status status = emulator_->launch(source, meaning.number, addresses, memory);
-  if (!status) misuse(meaning.request.name() + ": " + status.error().message);
+  const Status status = emulator_->launch(source, record.number, addresses, memory);
+  if (!status) misuse(record.request.name() + ": " + status.error().message);
 }
 
 }  // namespace cleave::testing

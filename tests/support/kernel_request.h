@@ -21,10 +21,10 @@ inline KernelRequest request_for(const OpSample& sample) {
 
 /// Results by the reference implementations of the request's steps, run one after the other and each rounded to its type; for a single
 /// operation, by its own reference implementation.
-inline std::vector<Array> meaning_of(const KernelRequest& request, const std::vector<Array>& inputs) {
+inline std::vector<Array> reference_results(const KernelRequest& request, const std::vector<Array>& inputs) {
   const OpContext context{[](std::string_view) {}};
   const auto run = [&](const OpDef& op, const Attributes& attributes, const std::vector<Array>& operands, std::vector<Array>& results) {
-    EXPECT_TRUE(op.meaning({attributes, operands, results, context}).ok());
+    EXPECT_TRUE(op.reference({attributes, operands, results, context}).ok());
   };
   std::vector<Array> known = inputs, written;
   if (request.steps.empty()) {

@@ -33,7 +33,7 @@ Result<std::vector<Array>> call_op(const OpDef& op, const std::vector<Array>& in
   const OpContext context{[printed](std::string_view line) {
     if (printed) printed->emplace_back(line);
   }};
-  const Status status = op.meaning({attributes, inputs, results, context});
+  const Status status = op.reference({attributes, inputs, results, context});
   CLEAVE_CHECK(status.ok() || op.may_fail || op.purity_for(attributes) == Purity::effect || attributes.find("function"),
                "an op that fails for some data does not say so (may_fail)");
   if (!status.ok()) return status.error();

@@ -110,7 +110,7 @@ class Runner {
       std::vector<Array> inputs, results;
       for (ValueId value : node.inputs) inputs.push_back(read(device, value, "operand"));
       for (ValueId value : node.results) results.emplace_back(graph_.values[value].type);
-      if (Status status = node.op->meaning({node.attributes, inputs, results, context_}); !status) return status;
+      if (Status status = node.op->reference({node.attributes, inputs, results, context_}); !status) return status;
       for (std::size_t i = 0; i < results.size(); ++i) environments_[device].set(node.results[i], results[i]);
     }
     return {};

@@ -1,4 +1,5 @@
-// A Program whose coalesced transfers (packets) are split: each value is sent by itself, at the positions of the packet's send and receive.
+// A Program whose coalesced transfers are split: each value is sent by itself, at the positions of the coalesced transfer's send and
+// receive.
 #pragma once
 
 #include "partitioner/apply/program.h"
@@ -7,9 +8,9 @@
 namespace cleave::testing {
 
 inline Program unpacked(Program program) {
-  program.packets = {};
+  program.coalesced_transfers = {};
   for (Channel& channel : program.channels) {
-    channel.packet = {};
+    channel.coalesced = {};
     channel.offset = 0;
   }
   return program;

@@ -153,7 +153,7 @@ TEST(Calibration, LeavesNoKernelOfTheHostWithoutACost) {
   std::set<std::string> measured;
   for (const auto& [key, points] : result->machine.host.points) measured.insert(key.substr(0, key.find('/')));
   for (const OpDef* op : all_ops()) {
-    if (op->moves_to != Side::none || host::kernel_row(*op).kernel == run_meaning) continue;
+    if (op->moves_to != Side::none || host::kernel_row(*op).kernel == run_reference) continue;
     EXPECT_TRUE(measured.contains(std::string(op->name))) << op->name;
   }
   const OpCosts costs(result->machine.host);

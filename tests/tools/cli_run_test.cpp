@@ -100,7 +100,9 @@ TEST_F(CliRunTest, VerifyingSaysWhatWasCompared) {
   model(kLoop);
   const CommandResult text = run("--input x=1 --verify --device none");
   ASSERT_EQ(text.code, 0) << text.err;
-  EXPECT_THAT(text.out, HasSubstr("verified: 3 executions of operations, each against its meaning: all agree, integers and bool exactly"));
+  EXPECT_THAT(
+      text.out,
+      HasSubstr("verified: 3 executions of operations, each against its reference implementation: all agree, integers and bool exactly"));
   const json document = json::parse(run("--input x=1 --verify --json --device none").out);
   EXPECT_EQ(document["verified"], json({{"executions", 3}}));
   EXPECT_FALSE(json::parse(run("--input x=1 --json").out).contains("verified"));

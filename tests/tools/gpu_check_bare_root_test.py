@@ -131,7 +131,7 @@ class BareRootTest(unittest.TestCase):
         self.assertEqual((states["smoke"], states["tests"]), ("failed", "failed"))
         self.assertIn(states["random"], ("failed", "not run"), whys)
         failed = {each["test"]: each["message"] for each in result["smoke"]["result"]["failed"]}
-        self.assertIn("Each/DeviceOp.EqualsTheMeaning/add", failed)
+        self.assertIn("Each/DeviceOp.EqualsTheReference/add", failed)
         self.assertNotIn("DeviceErrors.WhatCannotFitIsRefusedBeforeAnythingRuns", failed)
         self.assertEqual(result["smoke"]["result"]["not_run"], [])
         self.assertEqual(len(result["probe"]["result"]["graph"]), 3)
@@ -183,7 +183,7 @@ class BareRootTest(unittest.TestCase):
         self.assertNotIn("nvrtc", messages, said)
         self.assertTrue(any(file.endswith(".kernel") for _, _, files in os.walk(self.root.path("tmp/real")) for file in files), "nothing was compiled")
         # The fake launches but computes nothing: all results are present, and wrong.
-        self.assertIn("Each/DeviceOp.EqualsTheMeaning/add", [each["test"] for each in result["smoke"]["result"]["failed"]])
+        self.assertIn("Each/DeviceOp.EqualsTheReference/add", [each["test"] for each in result["smoke"]["result"]["failed"]])
 
 
 if __name__ == "__main__":

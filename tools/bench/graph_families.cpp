@@ -30,9 +30,9 @@ class Random {
   std::uint64_t state_;
 };
 
-class Maker {
+class GraphFamilyMaker {
  public:
-  Maker(std::int32_t operations, std::uint64_t seed, double link, bool fuses)
+  GraphFamilyMaker(std::int32_t operations, std::uint64_t seed, double link, bool fuses)
       : operations_(operations), random_(seed), link_(link), fuses_(fuses) {
     problem_.regions.push_back({PlacementProblem::kNoParent, 1});
     problem_.regions.push_back({0, 1000});  // the training loop
@@ -95,7 +95,7 @@ class Maker {
   PlacementProblem problem_;
 };
 
-PlacementProblem Maker::training() {
+PlacementProblem GraphFamilyMaker::training() {
   const std::int32_t source = add(1, 1e6, 1e6, Pin::host);  // the batch, prepared on the host
   const std::int32_t mask = op(1e5, 1e5, {source});
   while (!full()) {
@@ -139,7 +139,7 @@ PlacementProblem Maker::training() {
   return std::move(problem_);
 }
 
-PlacementProblem Maker::layered() {
+PlacementProblem GraphFamilyMaker::layered() {
   const std::int32_t width = std::max(4, static_cast<std::int32_t>(std::sqrt(operations_)));
   std::vector<std::int32_t> before, now;
   while (!full()) {
@@ -157,7 +157,7 @@ PlacementProblem Maker::layered() {
   return std::move(problem_);
 }
 
-PlacementProblem Maker::recurrent() {
+PlacementProblem GraphFamilyMaker::recurrent() {
   const std::int32_t height = std::max(2, static_cast<std::int32_t>(std::sqrt(operations_ / 40)));
   std::vector<std::int32_t> weights, state;
   for (std::int32_t i = 0; i < height; ++i) {
@@ -175,7 +175,7 @@ PlacementProblem Maker::recurrent() {
   return std::move(problem_);
 }
 
-PlacementProblem Maker::contested() {
+PlacementProblem GraphFamilyMaker::contested() {
   const std::int32_t width = std::max(8, static_cast<std::int32_t>(std::sqrt(operations_)));
   std::vector<std::int32_t> before, now;
   while (!full()) {
@@ -197,7 +197,7 @@ PlacementProblem Maker::contested() {
   return std::move(problem_);
 }
 
-PlacementProblem Maker::hub() {
+PlacementProblem GraphFamilyMaker::hub() {
   const std::int32_t width = std::max(8, static_cast<std::int32_t>(std::sqrt(operations_)));
   const std::int32_t all_read = add(1, 1e4, 1e4);
   std::vector<std::int32_t> before, now;
@@ -250,7 +250,7 @@ std::optional<Family> parse_family(std::string_view name) {
 PlacementProblem make_problem(Family family, std::int32_t operations, std::uint64_t seed) {
   const bool slow = family == Family::training_slow_link || family == Family::training_slow_link_fused;
   const bool fused = family == Family::training_fused || family == Family::training_slow_link_fused;
-  Maker maker(operations, seed, slow ? 2e8 : 1.2e10, fused);
+  GraphFamilyMaker maker(operations, seed, slow ? 2e8 : 1.2e10, fused);
   switch (family) {
     case Family::training:
     case Family::training_slow_link:

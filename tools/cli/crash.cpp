@@ -70,7 +70,7 @@ void put_culprit(Line& line, const Graph& graph, const Node& node) {
 }
 
 void on_fault(int signal) {
-  const runtime::StepMark::Place& place = runtime::StepMark::current();
+  const runtime::StepMark::MarkedStep& place = runtime::StepMark::current();
   if (place.graph && place.node.valid()) {
     const Node& node = place.graph->nodes[place.node];
     Line line;

@@ -241,7 +241,8 @@ void RunReport::note_run(const Console& console) const {
                                                                 : "; the accelerator's matrix products within what " +
                                                                       std::string(to_string(plan_.precision)) + " rounds";
   if (verified_)
-    console.note("verified: " + std::to_string(verified_->executions) + " executions of operations, each against its meaning: all agree, " +
+    console.note("verified: " + std::to_string(verified_->executions) +
+                 " executions of operations, each against its reference implementation: all agree, " +
                  "integers and bool exactly, f32 within rtol 1e-5 and atol 1e-6 times the root of a reduction's length" + rounded);
   const bool simulated = last_->simulated_seconds > 0;
   if (seconds_.size() > 1) {

@@ -7,7 +7,7 @@ import suite
 from document import read_json
 
 SMOKE = ":".join(["*DeviceErrors*"] +
-                 [f"*DeviceOp.EqualsTheMeaning/{op}" for op in ("add", "matmul", "sum", "softmax", "take", "transpose", "cumulative_sum")] +
+                 [f"*DeviceOp.EqualsTheReference/{op}" for op in ("add", "matmul", "sum", "softmax", "take", "transpose", "cumulative_sum")] +
                  ["*DeviceModel*/mlp_inference", "*DeviceModel*/naive_transfer"])
 LOOPS = ("tiny_ops", "branch_on_data", "matmul_chain_bf16")  # programs of device_programs.cpp whose loops have no host work inside
 USUAL = 540  # s of a whole check; the parts' limits are given for this length and scaled

@@ -16,9 +16,9 @@ constexpr std::int64_t ceil_div(std::int64_t x, std::int64_t y) {
   return (x + y - 1) / y;
 }
 
-class AttentionWriter {
+class AttentionKernelWriter {
  public:
-  AttentionWriter(const KernelRequest& request, const Architecture& architecture)
+  AttentionKernelWriter(const KernelRequest& request, const Architecture& architecture)
       : request_(request),
         shape_(ops::attention_shape(request.input_types, *request.attributes)),
         rows_(shape_.group() * shape_.queries),
@@ -166,7 +166,7 @@ class AttentionWriter {
 };
 
 KernelSource build_attention(const KernelRequest& request, const Architecture& architecture) {
-  return AttentionWriter(request, architecture).write();
+  return AttentionKernelWriter(request, architecture).write();
 }
 
 }  // namespace

@@ -17,9 +17,9 @@ std::int64_t tiles_of(std::int64_t count) {
   return (count + kTile - 1) / kTile;
 }
 
-class ConvolutionWriter {
+class ConvolutionKernelWriter {
  public:
-  ConvolutionWriter(const KernelRequest& request, const Architecture& architecture)
+  ConvolutionKernelWriter(const KernelRequest& request, const Architecture& architecture)
       : request_(request),
         architecture_(architecture),
         conv_(ops::convolution_of(request.input_types, *request.attributes)),
@@ -122,7 +122,7 @@ class ConvolutionWriter {
 };
 
 KernelSource build_convolution(const KernelRequest& request, const Architecture& architecture) {
-  return ConvolutionWriter(request, architecture).write();
+  return ConvolutionKernelWriter(request, architecture).write();
 }
 
 }  // namespace

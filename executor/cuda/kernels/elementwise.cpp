@@ -21,9 +21,9 @@ Walk walk_of(const KernelRequest& request) {
   return make_walk(shape, strides);
 }
 
-class ElementwiseWriter {
+class ElementwiseKernelWriter {
  public:
-  ElementwiseWriter(const KernelRequest& request, const Architecture& architecture)
+  ElementwiseKernelWriter(const KernelRequest& request, const Architecture& architecture)
       : request_(request),
         architecture_(architecture),
         walk_(walk_of(request)),
@@ -152,7 +152,7 @@ class ElementwiseWriter {
 }  // namespace
 
 KernelSource build_elementwise(const KernelRequest& request, const Architecture& architecture) {
-  return ElementwiseWriter(request, architecture).write();
+  return ElementwiseKernelWriter(request, architecture).write();
 }
 
 // NOLINTNEXTLINE(cppcoreguidelines-macro-usage)

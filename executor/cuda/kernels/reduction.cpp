@@ -19,9 +19,9 @@ std::string number(std::int64_t n) {
   return std::to_string(n);
 }
 
-class ReductionWriter {
+class ReductionKernelWriter {
  public:
-  ReductionWriter(const KernelRequest& request, const Architecture& architecture)
+  ReductionKernelWriter(const KernelRequest& request, const Architecture& architecture)
       : request_(request),
         architecture_(architecture),
         wide_(needs_wide_indices(request, architecture)),
@@ -182,7 +182,7 @@ class ReductionWriter {
 };
 
 KernelSource build_reduction(const KernelRequest& request, const Architecture& architecture) {
-  return ReductionWriter(request, architecture).write();
+  return ReductionKernelWriter(request, architecture).write();
 }
 
 }  // namespace

@@ -27,9 +27,9 @@ std::int64_t rounded_up(std::int64_t number, std::int64_t by) {
   return (number + by - 1) / by;
 }
 
-class ScanWriter {
+class ScanKernelWriter {
  public:
-  ScanWriter(const KernelRequest& request, const Architecture& architecture)
+  ScanKernelWriter(const KernelRequest& request, const Architecture& architecture)
       : request_(request),
         total_(is_floating(request.input_types[0].dtype) ? "f64" : "u64"),
         lines_(lines_along(request.input_types[0],
@@ -248,7 +248,7 @@ class ScanWriter {
 };
 
 KernelSource build_scan(const KernelRequest& request, const Architecture& architecture) {
-  return ScanWriter(request, architecture).write();
+  return ScanKernelWriter(request, architecture).write();
 }
 
 }  // namespace

@@ -14,16 +14,16 @@
 namespace cleave::runtime::cuda {
 namespace {
 
-using ops::Places;
+using ops::ComputedPositions;
 using ops::Reduction;
 
-Places places_of(const KernelRequest& request) {
+ComputedPositions places_of(const KernelRequest& request) {
   return ops::places_of(request.op->name, std::span(request.input_types).first(2), *request.attributes);
 }
 
 /// Statements for run `i` (a name). They declare `at`, its offset in units of which a run has `run`; `there`, true if the index is valid;
 /// and `wrong`, the invalid index.
-void find_place(KernelText& kernel, const KernelRequest& request, const Places& places, const std::string& i, std::int64_t run) {
+void find_place(KernelText& kernel, const KernelRequest& request, const ComputedPositions& places, const std::string& i, std::int64_t run) {
   const auto units = [&](std::int64_t elements) { return places.run == 0 ? 0 : elements / places.run * run; };
   std::vector<ops::Strides> strides = {places.fixed, places.indices};
   for (std::int64_t& stride : strides[0]) stride = units(stride);
@@ -43,7 +43,7 @@ std::string words_of_fault(const KernelRequest& request) {
 }
 
 /// The kernel for empty runs: it only checks the indices.
-KernelText look_at_indices(const KernelRequest& request, const Architecture& architecture, const Places& places, bool wide) {
+KernelText look_at_indices(const KernelRequest& request, const Architecture& architecture, const ComputedPositions& places, bool wide) {
   const auto axes = static_cast<std::int64_t>(places.extents.size());
   KernelText kernel("look_at_indices", wide);
   kernel.begin_loop(axes == 0 ? 0 : request.input_types[1].elements() / axes, architecture);
@@ -67,7 +67,7 @@ KernelRequest of_bytes_but_indices(const KernelRequest& request) {
 
 KernelSource build_gather(const KernelRequest& request, const Architecture& architecture) {
   const TensorType& result = request.result_types[0];
-  const Places places = places_of(request);
+  const ComputedPositions places = places_of(request);
   const bool wide = needs_wide_indices(request, architecture);
   const KernelRequest bytes = of_bytes_but_indices(request);
   if (result.elements() == 0) {
@@ -110,8 +110,8 @@ std::string_view step_of(Reduction reduction) {
 }
 
 /// One thread for each element of each update. The thread at the first update of a destination applies all updates of that destination.
-KernelText make_updates(const KernelRequest& request, const Architecture& architecture, const Places& places, const RadixSort& sort,
-                        std::int64_t rows, bool wide) {
+KernelText make_updates(const KernelRequest& request, const Architecture& architecture, const ComputedPositions& places,
+                        const RadixSort& sort, std::int64_t rows, bool wide) {
   const std::string type = name_of(request.result_types[0].dtype);
   const std::int64_t count = places.count();
   const Reduction reduction = ops::reduction_of(request.op->name, *request.attributes);
@@ -136,7 +136,7 @@ KernelText make_updates(const KernelRequest& request, const Architecture& archit
 
 KernelSource build_scatter(const KernelRequest& request, const Architecture& architecture) {
   const TensorType& x = request.result_types[0];
-  const Places places = places_of(request);
+  const ComputedPositions places = places_of(request);
   const bool wide = needs_wide_indices(request, architecture);
   std::vector<KernelText> before;
   if (x.elements() > 0) before.push_back(copy_unless_there(x, architecture, wide));

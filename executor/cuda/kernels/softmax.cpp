@@ -26,9 +26,9 @@ std::int64_t divide_up(std::int64_t n, std::int64_t d) {
   return (n + d - 1) / d;
 }
 
-class SoftmaxWriter {
+class SoftmaxKernelWriter {
  public:
-  SoftmaxWriter(const KernelRequest& request, const Architecture& architecture, bool logarithm)
+  SoftmaxKernelWriter(const KernelRequest& request, const Architecture& architecture, bool logarithm)
       : request_(request),
         lines_(lines_along(request.input_types[0],
                            *ops::find_axis(request.attributes->get_or<std::int64_t>("axis", -1), request.input_types[0].rank()))),
@@ -88,7 +88,7 @@ class SoftmaxWriter {
 
 template <bool logarithm>
 KernelSource build(const KernelRequest& request, const Architecture& architecture) {
-  return SoftmaxWriter(request, architecture, logarithm).write();
+  return SoftmaxKernelWriter(request, architecture, logarithm).write();
 }
 
 }  // namespace

@@ -13,12 +13,12 @@ namespace cleave::runtime::host {
 namespace {
 
 /// The indices of the operands among the request's inputs.
-struct Places {
+struct ConvolutionInputs {
   std::size_t x = 0, weight = 1;
   std::optional<std::size_t> bias = {};
 };
 
-Places places_of(std::span<const std::size_t> operands) {
+ConvolutionInputs places_of(std::span<const std::size_t> operands) {
   return {operands[0], operands[1], operands.size() > 2 ? std::optional(operands[2]) : std::nullopt};
 }
 
@@ -84,7 +84,7 @@ std::optional<MatmulPlan> as_product(const ops::Convolution& conv, DType dtype, 
 template <class T>
 class ConvolutionKernel final : public HostKernel {
  public:
-  ConvolutionKernel(const Places& places, const ops::Convolution& conv, DType dtype) : places_(places) {
+  ConvolutionKernel(const ConvolutionInputs& places, const ops::Convolution& conv, DType dtype) : places_(places) {
     if (const auto plan = as_product(conv, dtype, places.bias.has_value())) {
       product_.emplace(*plan);
     } else {
@@ -124,7 +124,7 @@ class ConvolutionKernel final : public HostKernel {
   }
 
  private:
-  Places places_;
+  ConvolutionInputs places_;
   std::optional<Product<T>> product_;
   std::optional<ConvolutionEngine<T>> engine_;
   std::unique_ptr<PartKernel> behind_;
@@ -173,15 +173,15 @@ class NarrowConvolutionKernel final : public HostKernel {
 
 std::unique_ptr<HostKernel> prepare_convolution(const KernelRequest& request) {
   const ops::Convolution conv = ops::convolution_of(request.input_types, *request.attributes);
-  const Places places = places_of(in_order(request.input_types.size()));
+  const ConvolutionInputs places = places_of(in_order(request.input_types.size()));
   const DType dtype = request.result_types[0].dtype;
-  if (!Planes::fit(conv.window)) return plain_kernel(run_meaning);
+  if (!Planes::fit(conv.window)) return plain_kernel(run_reference);
   switch (dtype) {
     case DType::f32: return std::make_unique<ConvolutionKernel<float>>(places, conv, dtype);
     case DType::f64: return std::make_unique<ConvolutionKernel<double>>(places, conv, dtype);
     case DType::f16: return std::make_unique<NarrowConvolutionKernel<Half>>(conv);
     case DType::bf16: return std::make_unique<NarrowConvolutionKernel<BFloat16>>(conv);
-    default: return plain_kernel(run_meaning);
+    default: return plain_kernel(run_reference);
   }
 }
 

@@ -108,7 +108,7 @@ const T* ConvolutionEngine<T>::end_of(const T* x) const {
 
 /// The offset in y of a row: one output of the part's group in one image of the part.
 template <class T>
-std::int64_t ConvolutionEngine<T>::output(const Part& part, std::int64_t image, std::int64_t row) const {
+std::int64_t ConvolutionEngine<T>::output(const ImagesOfGroup& part, std::int64_t image, std::int64_t row) const {
   return (((part.image + image) * conv_.groups + part.group) * conv_.outputs + row) * conv_.window.outs();
 }
 
@@ -207,7 +207,7 @@ std::int64_t ConvolutionEngine<T>::across(std::int64_t columns) const {
 }
 
 template <class T>
-void ConvolutionEngine<T>::multiply(Workers& workers, const Arrays& arrays, const Part& part, T* room) {
+void ConvolutionEngine<T>::multiply(Workers& workers, const Arrays& arrays, const ImagesOfGroup& part, T* room) {
   const std::int64_t depth = conv_.depth(), ins = conv_.window.ins();
   T *panels = room + plane_room_, *few = panels + panel_room_;
   const T* from = arrays.x + (part.image * conv_.groups + part.group) * conv_.channels * ins;
@@ -246,7 +246,8 @@ void ConvolutionEngine<T>::multiply(Workers& workers, const Arrays& arrays, cons
 
 /// Makes every block of columns a strip of its own, packed and multiplied by one thread, so that its panels stay in that core's caches.
 template <class T>
-void ConvolutionEngine<T>::multiply_alone(Workers& workers, const Arrays& arrays, const Part& part, const T* from, std::int64_t columns) {
+void ConvolutionEngine<T>::multiply_alone(Workers& workers, const Arrays& arrays, const ImagesOfGroup& part, const T* from,
+                                          std::int64_t columns) {
   alone_rooms_.reserve(workers.threads(), panel_room_ + few_room_);
   const std::int64_t few = few_of(columns), blocks = across(columns - few);
   workers.each(blocks, [&](std::int64_t block) {
@@ -310,7 +311,7 @@ void ConvolutionEngine<T>::pack_few(const Strip& strip) const {
 
 /// Multiplies some rows by one block of a strip: directly into y if the block's columns belong to one image.
 template <class T>
-void ConvolutionEngine<T>::tile(const Arrays& arrays, const Part& part, const Strip& strip, std::int64_t row, std::int64_t block) {
+void ConvolutionEngine<T>::tile(const Arrays& arrays, const ImagesOfGroup& part, const Strip& strip, std::int64_t row, std::int64_t block) {
   const std::int64_t outs = conv_.window.outs(), rows = std::min(row_block_, conv_.outputs - row);
   const bool last = block + 1 == across(strip.columns);
   const std::int64_t first = block * column_block_, columns = (last ? strip.columns : first + column_block_) - first;
@@ -357,7 +358,7 @@ void ConvolutionEngine<T>::multiply_block(const Arrays& arrays, std::int64_t row
 
 /// Runs the steps after the convolution while results are still in a cache, on the images that the strip contains completely.
 template <class T>
-void ConvolutionEngine<T>::finish(Workers& workers, const Arrays& arrays, const Part& part, std::int64_t strip,
+void ConvolutionEngine<T>::finish(Workers& workers, const Arrays& arrays, const ImagesOfGroup& part, std::int64_t strip,
                                   std::int64_t columns) const {
   const std::int64_t outs = conv_.window.outs();
   for (std::int64_t done = 0; done < columns;) {

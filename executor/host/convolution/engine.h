@@ -36,7 +36,7 @@ class ConvolutionEngine {
     const After& after;
   };
   /// A range of images and one group of channels.
-  struct Part {
+  struct ImagesOfGroup {
     std::int64_t image = 0, images = 1, group = 0;
   };
   void cut();
@@ -54,15 +54,15 @@ class ConvolutionEngine {
   struct Block {
     std::int64_t first = 0, columns = 0, few = 0, rows = 0;
   };
-  void multiply(Workers& workers, const Arrays& arrays, const Part& part, T* room);
-  void multiply_alone(Workers& workers, const Arrays& arrays, const Part& part, const T* from, std::int64_t columns);
+  void multiply(Workers& workers, const Arrays& arrays, const ImagesOfGroup& part, T* room);
+  void multiply_alone(Workers& workers, const Arrays& arrays, const ImagesOfGroup& part, const T* from, std::int64_t columns);
   void pack(const Strip& strip, std::int64_t block, std::int64_t inner) const;
   void pack_few(const Strip& strip) const;
-  void tile(const Arrays& arrays, const Part& part, const Strip& strip, std::int64_t row, std::int64_t block);
+  void tile(const Arrays& arrays, const ImagesOfGroup& part, const Strip& strip, std::int64_t row, std::int64_t block);
   void multiply_block(const Arrays& arrays, std::int64_t row, const Strip& strip, const Block& block, const Matrix<T>& to) const;
-  void finish(Workers& workers, const Arrays& arrays, const Part& part, std::int64_t strip, std::int64_t columns) const;
+  void finish(Workers& workers, const Arrays& arrays, const ImagesOfGroup& part, std::int64_t strip, std::int64_t columns) const;
   [[nodiscard]] const T* end_of(const T* x) const;
-  [[nodiscard]] std::int64_t output(const Part& part, std::int64_t image, std::int64_t row) const;
+  [[nodiscard]] std::int64_t output(const ImagesOfGroup& part, std::int64_t image, std::int64_t row) const;
   [[nodiscard]] std::int64_t across(std::int64_t columns) const;
   [[nodiscard]] std::int64_t few_of(std::int64_t columns) const;
   [[nodiscard]] std::int64_t place(std::int64_t column) const;

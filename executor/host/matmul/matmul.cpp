@@ -15,7 +15,7 @@ bool has_code(DType dtype) {
 }
 
 /// The indices of the operands among the request's inputs.
-struct Places {
+struct MatmulInputs {
   std::size_t a = 0, b = 1, bias = 0;
 };
 
@@ -23,7 +23,7 @@ struct Places {
 template <class T>
 class MatmulKernel final : public HostKernel {
  public:
-  MatmulKernel(const Places& places, const MatmulPlan& plan) : places_(places), has_bias_(has_bias(plan.epilogue)), product_(plan) {
+  MatmulKernel(const MatmulInputs& places, const MatmulPlan& plan) : places_(places), has_bias_(has_bias(plan.epilogue)), product_(plan) {
     if (product_.would_keep()) keeping_.emplace(plan, true);
   }
 
@@ -37,7 +37,7 @@ class MatmulKernel final : public HostKernel {
   }
 
  private:
-  Places places_;
+  MatmulInputs places_;
   bool has_bias_;
   Product<T> product_;
   std::optional<Product<T>> keeping_;  ///< keeps packed weights, if that is faster
@@ -60,7 +60,7 @@ const Wide* widened(const KernelCall& call, const TensorView& view, std::vector<
 template <class T, class Sum>
 class SmallIntegerMatmulKernel final : public HostKernel {
  public:
-  SmallIntegerMatmulKernel(const Places& places, const MatmulPlan& plan) : places_(places), product_(plan) {}
+  SmallIntegerMatmulKernel(const MatmulInputs& places, const MatmulPlan& plan) : places_(places), product_(plan) {}
 
   Status run(const KernelCall& call) override {
     const Sum* a = widened<T>(call, call.inputs[places_.a], wide_[0]);
@@ -70,12 +70,12 @@ class SmallIntegerMatmulKernel final : public HostKernel {
   }
 
  private:
-  Places places_;
+  MatmulInputs places_;
   Product<Sum> product_;
   std::vector<Sum> wide_[2];
 };
 template <class T>
-std::unique_ptr<HostKernel> small_integer_matmul(const Places& places, const MatmulPlan& plan, DType result) {
+std::unique_ptr<HostKernel> small_integer_matmul(const MatmulInputs& places, const MatmulPlan& plan, DType result) {
   if (size_of(result) == 8) return std::make_unique<SmallIntegerMatmulKernel<T, std::uint64_t>>(places, plan);
   return std::make_unique<SmallIntegerMatmulKernel<T, std::uint32_t>>(places, plan);
 }
@@ -84,7 +84,7 @@ std::unique_ptr<HostKernel> small_integer_matmul(const Places& places, const Mat
 template <class T>
 class NarrowMatmulKernel final : public HostKernel {
  public:
-  NarrowMatmulKernel(const Places& places, const MatmulPlan& plan) : places_(places), product_(plan) {}
+  NarrowMatmulKernel(const MatmulInputs& places, const MatmulPlan& plan) : places_(places), product_(plan) {}
 
   Status run(const KernelCall& call) override {
     const float* a = widened<T>(call, call.inputs[places_.a], wide_[0]);
@@ -102,7 +102,7 @@ class NarrowMatmulKernel final : public HostKernel {
  private:
   static constexpr std::int64_t kGrain = Workers::kWorthwhileBytes / 2;
 
-  Places places_;
+  MatmulInputs places_;
   Product<float> product_;
   std::vector<float> wide_[3];
 };
@@ -112,7 +112,7 @@ Status matmul_kernel(const KernelCall& call) {
   for (const TensorView& input : call.inputs) request.input_types.push_back(*input.type);
   for (const TensorView& result : call.results) request.result_types.push_back(*result.type);
   const std::unique_ptr<HostKernel> kernel = prepare_matmul(request);
-  return kernel ? kernel->run(call) : run_meaning(call);
+  return kernel ? kernel->run(call) : run_reference(call);
 }
 
 }  // namespace
@@ -129,7 +129,7 @@ std::unique_ptr<HostKernel> prepare_matmul(const KernelRequest& request) {
   if (!has_matmul(request)) return nullptr;
   const MatmulRequest found = *find_matmul(request);
   const MatmulPlan plan = matmul_plan(found);
-  const Places places{found.a, found.b, found.bias};
+  const MatmulInputs places{found.a, found.b, found.bias};
   switch (plan.dtype) {
     case DType::f32: return std::make_unique<MatmulKernel<float>>(places, plan);
     case DType::f64: return std::make_unique<MatmulKernel<double>>(places, plan);

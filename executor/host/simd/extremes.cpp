@@ -35,9 +35,9 @@ const Reducer* row_extreme(DType element) {
   return element == DType::f64 ? &kRowExtreme<double, largest> : extreme_on<largest>(element);
 }
 template <bool largest>
-const Finder* row_finder(DType element) {
+const ExtremeFinder* row_finder(DType element) {
   if (element == DType::f32) return &kRowFinder<float, largest>;
-  if (const Finder* half = half_finder<kRowFinder<float, largest>>(element)) return half;
+  if (const ExtremeFinder* half = half_finder<kRowFinder<float, largest>>(element)) return half;
   return element == DType::f64 ? &kRowFinder<double, largest> : finder_on<largest>(element);
 }
 
@@ -45,7 +45,7 @@ const Reducer* find_row_extreme(std::string_view op, DType element) {
   if (op == "max") return row_extreme<true>(element);
   return op == "min" ? row_extreme<false>(element) : nullptr;
 }
-const Finder* find_row_place(std::string_view op, DType element) {
+const ExtremeFinder* find_row_place(std::string_view op, DType element) {
   if (op == "argmax") return row_finder<true>(element);
   return op == "argmin" ? row_finder<false>(element) : nullptr;
 }
@@ -67,7 +67,7 @@ const Reducer* extreme_reducer([[maybe_unused]] Level level, [[maybe_unused]] st
 #endif
 }
 
-const Finder* finder([[maybe_unused]] Level level, [[maybe_unused]] std::string_view op, [[maybe_unused]] DType element) {
+const ExtremeFinder* finder([[maybe_unused]] Level level, [[maybe_unused]] std::string_view op, [[maybe_unused]] DType element) {
 #ifdef CLEAVE_HAS_HIGHWAY
   CLEAVE_SIMD_RETURN(level, find_row_place(op, element));
 #else

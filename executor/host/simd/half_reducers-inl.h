@@ -34,8 +34,8 @@ struct HalfReducer {
   static constexpr Reducer reducer{single.state_size, single.start, take_lines, take_rows, single.join};
 };
 
-template <class H, const Finder& single>
-struct HalfFinder {
+template <class H, const ExtremeFinder& single>
+struct HalfExtremeFinder {
   static bool beats(const std::byte* b, const std::byte* a) {
     const float later = static_cast<float>(*reinterpret_cast<const H*>(b)), earlier = static_cast<float>(*reinterpret_cast<const H*>(a));
     return single.beats(reinterpret_cast<const std::byte*>(&later), reinterpret_cast<const std::byte*>(&earlier));
@@ -59,8 +59,8 @@ struct HalfFinder {
   }
   static void in_columns(const std::byte* in, std::int64_t rows, std::int64_t width, std::int64_t stride, std::int32_t* places) {
     constexpr std::int64_t kRows = 16;
-    alignas(64) float wide[kRows * Finder::kMostWidth];
-    std::int32_t here[Finder::kMostWidth];
+    alignas(64) float wide[kRows * ExtremeFinder::kMostWidth];
+    std::int32_t here[ExtremeFinder::kMostWidth];
     const auto* from = reinterpret_cast<const H*>(in);
     for (std::int64_t row = 0; row < rows; row += kRows) {
       const std::int64_t down = std::min(kRows, rows - row);
@@ -73,7 +73,7 @@ struct HalfFinder {
       }
     }
   }
-  static constexpr Finder finder{in_row, in_lines, in_columns, beats, single.least_line};
+  static constexpr ExtremeFinder finder{in_row, in_lines, in_columns, beats, single.least_line};
 };
 
 template <const Reducer& single>
@@ -81,8 +81,8 @@ const Reducer* half_reducer(DType element) {
   if (element == DType::f16) return &HalfReducer<Half, single>::reducer;
   return element == DType::bf16 ? &HalfReducer<BFloat16, single>::reducer : nullptr;
 }
-template <const Finder& single>
-const Finder* half_finder(DType element) {
-  if (element == DType::f16) return &HalfFinder<Half, single>::finder;
-  return element == DType::bf16 ? &HalfFinder<BFloat16, single>::finder : nullptr;
+template <const ExtremeFinder& single>
+const ExtremeFinder* half_finder(DType element) {
+  if (element == DType::f16) return &HalfExtremeFinder<Half, single>::finder;
+  return element == DType::bf16 ? &HalfExtremeFinder<BFloat16, single>::finder : nullptr;
 }

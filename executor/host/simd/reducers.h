@@ -32,7 +32,7 @@ struct Reducer {
 };
 
 /// Finds the position of the first extreme element.
-struct Finder {
+struct ExtremeFinder {
   /// Searches `count` contiguous elements, at least one.
   std::int64_t (*in_row)(const std::byte* in, std::int64_t count) = nullptr;
   /// Searches each of `rows` consecutive rows.
@@ -48,6 +48,6 @@ struct Finder {
 /// The loops of sum, prod, any and all; of max and min; of argmax and argmin. Null: the level has none for these elements.
 const Reducer* sum_reducer(Level level, std::string_view op, DType element);
 const Reducer* extreme_reducer(Level level, std::string_view op, DType element);
-const Finder* finder(Level level, std::string_view op, DType element);
+const ExtremeFinder* finder(Level level, std::string_view op, DType element);
 
 }  // namespace cleave::runtime::host

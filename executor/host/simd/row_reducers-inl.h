@@ -171,7 +171,7 @@ void places_in_lines(const std::byte* bytes, std::int64_t rows, std::int64_t cou
 }
 
 template <class T, bool largest, class Plain = FinderOf<T, largest>>
-constexpr Finder kRowFinder{place_in_row<T, largest>, places_in_lines<T, largest>, Plain::in_columns, Plain::beats, kLeastLine};
+constexpr ExtremeFinder kRowFinder{place_in_row<T, largest>, places_in_lines<T, largest>, Plain::in_columns, Plain::beats, kLeastLine};
 
 template <class T>
 constexpr Reducer kRowSum{sizeof(double), ReducerOf<SumOfElements<T>, T>::start, sum_lines<T>, sum_rows<T>,

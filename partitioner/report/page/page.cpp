@@ -19,9 +19,9 @@ std::string_view embedded(std::string_view name) {
   return {};
 }
 
-class PageWriter {
+class ReportPageWriter {
  public:
-  PageWriter(const PageData& page, const PagePicture& picture) : page_(page), picture_(picture) {}
+  ReportPageWriter(const PageData& page, const PagePicture& picture) : page_(page), picture_(picture) {}
 
   std::string run() {
     out_.raw("<!DOCTYPE html>\n");
@@ -204,7 +204,7 @@ class PageWriter {
 }  // namespace
 
 std::string html_page(const Plan& plan, const PageExtras& extras) {
-  return PageWriter(page_data(plan, extras), extras.picture).run();
+  return ReportPageWriter(page_data(plan, extras), extras.picture).run();
 }
 
 }  // namespace cleave::planner

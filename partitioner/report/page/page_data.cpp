@@ -205,7 +205,7 @@ class PageDataBuilder {
     PageCell cell = text(t.is_explicit ? "meant" : "");
     const auto add = [&](const std::string& more) { cell.text += (cell.text.empty() || more.empty() ? "" : ", ") + more; };
     if (t.round_trip >= 0) add("round trip " + std::to_string(t.round_trip + 1));
-    add(packet_phrase(figures_[transfer].packet));
+    add(coalesced_phrase(figures_[transfer].coalesced));
     if (t.round_trip < 0) return cell;
     const auto trip = static_cast<std::size_t>(t.round_trip);
     if (std::binary_search(trips_.begin(), trips_.end(), trip)) cell.link = "round-trip-" + std::to_string(trip + 1);

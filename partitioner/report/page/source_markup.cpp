@@ -19,9 +19,9 @@ std::string width(double part, double whole) {
   return "width:" + fixed_text(whole > 0 ? 100 * part / whole : 0, 1) + "%";
 }
 
-class MarkupWriter {
+class SourceMarkupWriter {
  public:
-  MarkupWriter(Markup& out, const SourceView& source) : out_(out), source_(source) {}
+  SourceMarkupWriter(Markup& out, const SourceView& source) : out_(out), source_(source) {}
 
   void run() {
     out_.open("section", {{"id", "source"}});
@@ -187,11 +187,11 @@ class MarkupWriter {
 }  // namespace
 
 void write_source(Markup& out, const SourceView& source) {
-  if (!source.files.empty()) MarkupWriter(out, source).run();
+  if (!source.files.empty()) SourceMarkupWriter(out, source).run();
 }
 
 void write_message(Markup& out, const SourceView& source, std::size_t message) {
-  MarkupWriter(out, source).message(*(source.messages.begin() + static_cast<std::ptrdiff_t>(message)));
+  SourceMarkupWriter(out, source).message(*(source.messages.begin() + static_cast<std::ptrdiff_t>(message)));
 }
 
 }  // namespace cleave::planner

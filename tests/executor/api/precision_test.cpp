@@ -161,7 +161,7 @@ TEST(Precision, VerifyingAllowsForTheRoundingAndForNoMore) {
     if (graph.nodes[NodeId(i)].kind == NodeKind::operation) node = NodeId(i);
   const std::vector<Array> operands = {a, b};
   const auto differs = [&](const Array& result, const PrecisionOf& precision) {
-    return check_against_meaning(graph, {}, node, operands, std::vector<Array>{result}, nullptr, precision).has_value();
+    return check_against_reference(graph, {}, node, operands, std::vector<Array>{result}, nullptr, precision).has_value();
   };
   const PrecisionOf tf32 = [](NodeId) { return Precision::tf32; }, bf16 = [](NodeId) { return Precision::bf16; };
   const Array in_tf32 = product(a, b, Precision::tf32), in_bf16 = product(a, b, Precision::bf16);

@@ -44,7 +44,7 @@ class Call {
   }
   /// The message of verify mode; empty if there is none.
   [[nodiscard]] std::string said() const {
-    const std::optional<Error> error = check_against_meaning(graph_, {}, node_, inputs, results);
+    const std::optional<Error> error = check_against_reference(graph_, {}, node_, inputs, results);
     return error ? error->message : "";
   }
 
@@ -160,7 +160,9 @@ TEST(Verify, SaysWhichEquationDoesNotHold) {
   Call factor("cholesky", {Array::of<float>({2, 2}, {4, 0, 2, 5})});
   EXPECT_EQ(factor.said(), "");
   factor.results[0].mutable_data<float>()[2] = 1.5F;
-  EXPECT_EQ(factor.said(), "`cholesky` differs from its meaning: x - L @ transpose(L) is 1.89 (norm), more than the 1.67e-05 of rounding");
+  EXPECT_EQ(
+      factor.said(),
+      "`cholesky` differs from its reference implementation: x - L @ transpose(L) is 1.89 (norm), more than the 1.67e-05 of rounding");
 }
 
 TEST(Verify, ComparesIntegersAndMovesExactly) {

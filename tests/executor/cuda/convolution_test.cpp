@@ -31,7 +31,7 @@ OpSample conv(Shape x, Shape weights, Integers strides, Integers pads, std::int6
 
 using CudaConvolution = CudaLibrary;
 
-TEST_F(CudaConvolution, EqualsTheMeaning) {
+TEST_F(CudaConvolution, EqualsTheReference) {
   std::vector<OpSample> samples = op_samples();
   std::erase_if(samples, [](const OpSample& each) { return each.op->name != "conv"; });
   for (const OpSample& each : samples) prepare(program_of(each));
@@ -53,7 +53,7 @@ TEST_F(CudaConvolution, LeavesToOurOwnKernelWhatTheLibraryRefuses) {
   check(refused, 1);
   EXPECT_GT(counts_["cudnnGetConvolutionForwardAlgorithm_v7"], 0);
   EXPECT_EQ(counts_["cudnnConvolutionForward"], 0);
-  EXPECT_EQ(counts_["cuLaunchKernel"] + counts_["cuGraphLaunch"], 4) << "in two runs: the packet of both inputs unpacked, the kernel";
+  EXPECT_EQ(counts_["cuLaunchKernel"] + counts_["cuGraphLaunch"], 4) << "in two runs: the coalesced inputs unpacked, the kernel";
 }
 
 TEST_F(CudaConvolution, IsOurOwnKernelWhereTheLibraryIsMissing) {

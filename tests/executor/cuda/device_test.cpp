@@ -102,7 +102,7 @@ TEST(CudaDevice, OpensTheContextOnceForAllDevicesOfAProcess) {
     api.contexts = contexts;
     cuda::CudaOptions cuda_options;
     cuda_options.cache_folder.clear();
-    cuda_options.packet = [&driver](std::span<const Piece> pieces, bool unpacks) { return driver.packet(pieces, unpacks); };
+    cuda_options.coalesced_copy = [&driver](std::span<const Piece> pieces, bool unpacks) { return driver.coalesced_copy(pieces, unpacks); };
     cuda_options.source = [&driver](const KernelRequest& request, const cuda::Architecture& a) { return driver.source(request, a); };
     return cuda::CudaDevice::open(api, cuda_options);
   };

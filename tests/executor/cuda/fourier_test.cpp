@@ -30,7 +30,7 @@ OpSample transform_sample(const char* op, DType dtype, Shape shape, std::int64_t
 
 using CudaFourier = CudaLibrary;
 
-TEST_F(CudaFourier, EqualsTheMeaning) {
+TEST_F(CudaFourier, EqualsTheReference) {
   std::uint64_t variant = 0;
   std::set<std::string> seen;
   for (const OpSample& each : op_samples()) {

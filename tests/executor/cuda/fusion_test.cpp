@@ -291,7 +291,7 @@ TEST(Fusion, VerifyModeNamesTheOperationThatDiffers) {
     const Result<RunResult> result = executor->run(options);
     ASSERT_EQ(result.ok(), !wrong) << (result.ok() ? "" : result.error().message);
     const std::string message = result.ok() ? "" : result.error().message;
-    EXPECT_EQ(wrong, message.find("tanh` differs from its meaning") != std::string::npos) << message;
+    EXPECT_EQ(wrong, message.find("tanh` differs from its reference implementation") != std::string::npos) << message;
   }
 }
 
@@ -311,7 +311,7 @@ TEST(Fusion, CountsTheElementsInBetween) {
   EXPECT_EQ(cuda::kernel_source(request, {9, 0, 132, 400})->text.find("typedef i64 Index"), std::string::npos);
 }
 
-TEST(Fusion, KernelsOfGroupsAgreeWithTheMeanings) {
+TEST(Fusion, KernelsOfGroupsAgreeWithTheReferences) {
   if (const std::string why = KernelEmulator::unavailable(); !why.empty()) GTEST_SKIP() << why;
   KernelEmulator emulator;
   struct Case {
@@ -348,7 +348,7 @@ TEST(Fusion, KernelsOfGroupsAgreeWithTheMeanings) {
     for (const TensorType& type : each.request.result_types) results.emplace_back(type);
     const Status status = emulator.run(each.source, inputs, results);
     ASSERT_TRUE(status.ok()) << status.error().message;
-    const std::vector<Array> expected = meaning_of(each.request, inputs);
+    const std::vector<Array> expected = reference_results(each.request, inputs);
     for (std::size_t i = 0; i < results.size(); ++i)
       EXPECT_EQ(difference(results[i], expected[i], 100).value_or(""), "") << each.source.text.substr(each.source.text.find("extern"));
     if (HasFailure()) return;

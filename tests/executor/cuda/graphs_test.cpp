@@ -78,7 +78,7 @@ ExecutorSetup graph_setup(FakeDriver& driver, bool stream_mode, const std::strin
   options.back_end.open = driver.opener(cuda_options);
   if (!cache.empty()) {
     cuda_options.cache_folder = cache;
-    cuda_options.packet = [&driver](std::span<const Piece> pieces, bool unpacks) { return driver.packet(pieces, unpacks); };
+    cuda_options.coalesced_copy = [&driver](std::span<const Piece> pieces, bool unpacks) { return driver.coalesced_copy(pieces, unpacks); };
     cuda_options.source = [&driver](const KernelRequest& r, const cuda::Architecture& a) { return driver.source(r, a); };
     options.back_end.open = [cuda_options](auto&&...) { return cuda::CudaDevice::open(FakeDriver::api(), cuda_options); };
   }

@@ -52,11 +52,11 @@ class Kernels {
   void check(const OpSample& sample, const cuda::KernelSource& source) {
     std::vector<Array> computed = results_for(sample), backwards = results_for(sample), expected = results_for(sample);
     const OpContext context{[](std::string_view) {}};
-    const Status meaning = sample.op->meaning({sample.attributes, sample.inputs, expected, context});
+    const Status reference = sample.op->reference({sample.attributes, sample.inputs, expected, context});
     const Status kernel = emulator_.run(source, sample.inputs, computed, Order::forward);
-    ASSERT_EQ(meaning.ok(), kernel.ok()) << (kernel ? meaning : kernel).error().message;
-    if (!meaning.ok()) {
-      EXPECT_EQ(kernel.error().message, meaning.error().message);
+    ASSERT_EQ(reference.ok(), kernel.ok()) << (kernel ? reference : kernel).error().message;
+    if (!reference.ok()) {
+      EXPECT_EQ(kernel.error().message, reference.error().message);
       EXPECT_EQ(kernel.error().kind, ErrorKind::user);
       return;
     }

@@ -32,14 +32,14 @@ std::vector<OpSample> samples_to_check() {
   return kept;
 }
 
-TEST(CudaKernels, AgreeWithTheMeanings) {
+TEST(CudaKernels, AgreeWithTheReferences) {
   CLEAVE_NEEDS_EMULATOR;
   Kernels kernels({9, 0, 132});
   for (OpSample& each : samples_to_check()) kernels.add(std::move(each));
   EXPECT_GT(kernels.check(), 300U);
 }
 
-TEST(CudaKernels, AgreeWithTheMeaningsOnZeroSizedAxes) {
+TEST(CudaKernels, AgreeWithTheReferencesOnZeroSizedAxes) {
   CLEAVE_NEEDS_EMULATOR;
   Kernels kernels({9, 0, 132});
   for (OpSample& each : empty_samples()) {
@@ -49,7 +49,7 @@ TEST(CudaKernels, AgreeWithTheMeaningsOnZeroSizedAxes) {
   EXPECT_GT(kernels.check(), 300U);
 }
 
-TEST(CudaKernels, AgreeWithTheMeaningsWhereIndicesAreWide) {
+TEST(CudaKernels, AgreeWithTheReferencesWhereIndicesAreWide) {
   CLEAVE_NEEDS_EMULATOR;
   Kernels kernels({9, 0, 2, 0});
   for (OpSample& each : samples_to_check()) {
@@ -269,7 +269,7 @@ TEST(CudaKernels, SortShortAndLongLinesStably) {
   EXPECT_GT(kernels.check(), kSanitized ? 30U : 50U);
 }
 
-TEST(CudaKernels, OfComputedPlacesAgreeWithTheMeanings) {
+TEST(CudaKernels, OfComputedPlacesAgreeWithTheReferences) {
   CLEAVE_NEEDS_EMULATOR;
   const std::set<std::string> ops = {"argsort", "bitcast",         "dynamic_slice", "dynamic_update_slice", "gather_nd", "sort",
                                      "top_k",   "take_along_axis", "unique"};
@@ -315,7 +315,8 @@ TEST(CudaKernels, FindAndSampleAsMeant) {
   Kernels kernels({9, 0, 132});
   for (OpSample& each : op_samples()) {
     const DType dtype = each.inputs.empty() ? DType::i64 : each.inputs[0].dtype();
-    if (ops.contains(std::string(each.op->name)) && (dtype == DType::f32 || dtype == DType::u8 || dtype == DType::i64)) kernels.add(std::move(each));
+    if (ops.contains(std::string(each.op->name)) && (dtype == DType::f32 || dtype == DType::u8 || dtype == DType::i64))
+      kernels.add(std::move(each));
   }
   Array many(TensorType{DType::u8, {70, 9, 11}});  // several blocks count nonzero elements
   for (std::int64_t i = 0; i < many.size(); ++i) many.mutable_data<std::uint8_t>()[i] = i * 7919 % 5 < 2 ? 1 : 0;

@@ -126,7 +126,7 @@ TEST(CudaMailboxes, CostFewCallsATrip) {
 }
 
 /// Two values each way that are coalesced: one launch packs or unpacks them, and one signals it.
-TEST(CudaMailboxes, BringPackets) {
+TEST(CudaMailboxes, BringCoalescedTransfers) {
   const auto both = [](std::span<const float> a, std::span<const float> b, std::span<float> sum, std::span<float> product) {
     for (std::size_t i = 0; i < a.size(); ++i) sum[i] = (a[i] + b[i]) / 2;
     for (std::size_t i = 0; i < a.size(); ++i) product[i] = a[i] * b[i] / 2;
@@ -141,7 +141,7 @@ TEST(CudaMailboxes, BringPackets) {
   const RunOptions options = options_of(*graph);
   const Outcome expected = run_with(options, [&](const RunOptions& o) { return run_reference(*graph, o); });
   const Planned planned = plan_on_cuda(graph, Where::accelerator);
-  ASSERT_FALSE(planned.program->packets.empty());
+  ASSERT_FALSE(planned.program->coalesced_transfers.empty());
   for (std::uint64_t seed = 0; seed < 12; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     FakeDriver driver(static_cast<Schedule>(seed % 3), seed);

@@ -60,7 +60,7 @@ TEST(CudaModels, RandomProgramsEqualTheOracle) {
   for (std::uint64_t seed = 0; seed < seeds(30) && !HasFailure(); ++seed) check_random(seed, false);
 }
 
-TEST(CudaModels, VerifyModeAgreesWithTheMeanings) {
+TEST(CudaModels, VerifyModeAgreesWithTheReferences) {
   for (std::uint64_t seed = 0; seed < seeds(30) / 4 && !HasFailure(); ++seed) check_random(seed, true);
 }
 

@@ -54,7 +54,7 @@ ExecutorSetup noting_setup(FakeDriver& driver) {
   return options;
 }
 
-constexpr std::int64_t kSize = 20000;  ///< too large for a packet, since coalescing copies the values
+constexpr std::int64_t kSize = 20000;  ///< too large for a coalesced transfer, since coalescing copies the values
 
 /// sum = x + y
 std::shared_ptr<const Graph> addition() {

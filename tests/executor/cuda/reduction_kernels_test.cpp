@@ -206,10 +206,10 @@ void check_product(const char* op, const Shape& x, const Shape& y, std::int64_t 
   const OpSample multiply = sample("multiply", inputs);
   const OpContext context{[](std::string_view) {}};
   std::vector<Array> products = results_for(multiply);
-  ASSERT_TRUE(multiply.op->meaning({multiply.attributes, inputs, products, context}).ok());
+  ASSERT_TRUE(multiply.op->reference({multiply.attributes, inputs, products, context}).ok());
   const OpSample reduce = sample(op, products, {{"axis", Integers{axis}}});
   std::vector<Array> expected = results_for(reduce), computed = results_for(reduce), backwards = results_for(reduce);
-  ASSERT_TRUE(reduce.op->meaning({reduce.attributes, products, expected, context}).ok());
+  ASSERT_TRUE(reduce.op->reference({reduce.attributes, products, expected, context}).ok());
   KernelRequest request = request_for(reduce);
   request.input_types = {inputs[0].type(), inputs[1].type()};
   request.steps = {{{}, multiply.op, &multiply.attributes, {0, 1}, products[0].type()},

@@ -35,7 +35,7 @@ class CudaSolver : public CudaLibrary {
   }
 };
 
-TEST_F(CudaSolver, EqualsTheMeaning) {
+TEST_F(CudaSolver, EqualsTheReference) {
   std::vector<OpSample> samples = op_samples();
   std::erase_if(samples, [](const OpSample& each) { return family_of(each.op->name) != "linear_algebra"; });
   for (const OpSample& each : samples) prepare(program_of(each));

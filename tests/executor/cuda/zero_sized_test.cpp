@@ -9,7 +9,7 @@ namespace {
 
 class CudaZeroSized : public CudaLibrary {};
 
-TEST_F(CudaZeroSized, ProgramsEqualTheirMeanings) {
+TEST_F(CudaZeroSized, ProgramsEqualTheirReferences) {
   const std::set<std::string_view> families = {"matmul", "convolution", "linear_algebra", "fourier", "einsum"};
   std::vector<OpSample> samples = empty_samples();
   std::erase_if(samples, [&](const OpSample& each) {

@@ -47,7 +47,7 @@ TEST(AttentionKernel, IsEqualToTheBitForEveryNumberOfThreads) {
     const TensorType type = std::get<0>(op.type_rule(types, attributes))[0];
     const OpContext context{[](std::string_view) {}};
     std::vector<Array> expected = {Array(type)};
-    ASSERT_TRUE(op.meaning({attributes, inputs, expected, context}).ok());
+    ASSERT_TRUE(op.reference({attributes, inputs, expected, context}).ok());
     const std::unique_ptr<HostKernel> kernel = prepare_host_kernel({{}, &op, &attributes, types, {type}, {}, {}, {}, {}});
     for (const int threads : {1, 2, 3, 5}) {
       Array result(type), again(type);

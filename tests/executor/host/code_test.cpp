@@ -127,7 +127,7 @@ class Generator {
     Array made((*results)[0]);
     const TensorView view{&made.type(), made.mutable_bytes()};
     const OpContext context{[](std::string_view) {}};
-    ASSERT_TRUE(run_meaning({op, attributes, operands, std::span(&view, 1), context}).ok());
+    ASSERT_TRUE(run_reference({op, attributes, operands, std::span(&view, 1), context}).ok());
     step.type = made.type();
     group_.request.steps.push_back(std::move(step));
     group_.values.push_back(std::move(made));
@@ -157,12 +157,12 @@ constexpr std::size_t kGuard = 256;  ///< guard bytes around a value, which must
 constexpr std::byte kUntouched{0xA5};
 
 /// A value at a misaligned address.
-struct Place {
+struct MisalignedValue {
   std::vector<std::byte> memory;
   std::byte* data = nullptr;
   std::size_t bytes = 0;
 
-  Place(const Array& like, std::size_t offset, bool filled)
+  MisalignedValue(const Array& like, std::size_t offset, bool filled)
       : memory(static_cast<std::size_t>(like.type().bytes()) + 2 * kGuard, kUntouched),
         bytes(static_cast<std::size_t>(like.type().bytes())) {
     data = memory.data() + kGuard / 2 + offset;
@@ -193,10 +193,10 @@ void check(const Group& group, Instructions set, bool on_top, bool past_cache, u
   const std::size_t inputs = request.input_types.size();
   std::mt19937 random(seed);
   const std::size_t fewest = 1 + seed % 2;
-  std::deque<Place> places;
+  std::deque<MisalignedValue> places;
   for (std::size_t v = 0; v < group.values.size(); ++v) places.emplace_back(group.values[v], past_cache ? 0 : random() % 64, v < inputs);
   std::vector<std::byte*> at;
-  for (Place& place : places) at.push_back(place.data);
+  for (MisalignedValue& place : places) at.push_back(place.data);
   const std::int64_t length = request.steps[0].type.elements();
   for (std::size_t step = 0; step < request.steps.size();) {
     const std::unique_ptr<Code> code = Code::make(request, group.repeats, step, fewest, set);
@@ -234,7 +234,7 @@ void check(const Group& group, Instructions set, bool on_top, bool past_cache, u
     }
     step += code->steps();
   }
-  for (const Place& place : places) ASSERT_TRUE(place.only_inside());
+  for (const MisalignedValue& place : places) ASSERT_TRUE(place.only_inside());
 }
 
 class CodeOf : public ::testing::TestWithParam<Instructions> {
@@ -280,7 +280,7 @@ TEST_P(CodeOf, KeepsMoreValuesThanThereAreRegisters) {
       std::vector<TensorView> views;
       for (const std::size_t operand : operands) views.push_back({&group.values[operand].type(), group.values[operand].mutable_bytes()});
       const TensorView view{&made.type(), made.mutable_bytes()};
-      EXPECT_TRUE(run_meaning({op, attributes, views, std::span(&view, 1), context}).ok());
+      EXPECT_TRUE(run_reference({op, attributes, views, std::span(&view, 1), context}).ok());
       group.request.steps.push_back({{}, &op, &attributes, std::move(operands), made.type()});
       group.values.push_back(std::move(made));
       return group.values.size() - 1;

@@ -122,7 +122,7 @@ TEST(Convolution, LayersOfNetworksAreWhatTheyMean) {
     std::vector<TensorView> views;
     for (Array& input : sample.inputs) views.push_back({&input.type(), input.mutable_bytes()});
     const TensorView view{&meant.type(), meant.mutable_bytes()};
-    ASSERT_TRUE(run_meaning({*sample.op, sample.attributes, views, std::span(&view, 1), kContext}).ok());
+    ASSERT_TRUE(run_reference({*sample.op, sample.attributes, views, std::span(&view, 1), kContext}).ok());
     const Shape& weight = sample.inputs[1].type().shape;
     const double terms = static_cast<double>(weight[1] * weight[2] * weight[3]);
     for (std::int64_t i = 0; i < made.size(); ++i) ASSERT_NEAR(made.at(i), meant.at(i), 2e-6 * terms) << i;

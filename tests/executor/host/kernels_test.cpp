@@ -45,37 +45,37 @@ bool safe_to_repeat(const OpSample& sample) {
 }
 
 /// Compares the sample's results with those of the op's reference implementation. Returns their number.
-int compare_with_meaning(const OpSample& sample) {
+int compare_with_reference(const OpSample& sample) {
   std::vector<Array> computed = results_for(sample), expected = results_for(sample);
   const OpContext context{[](std::string_view) {}};
-  const Status meaning = sample.op->meaning({sample.attributes, sample.inputs, expected, context});
+  const Status reference = sample.op->reference({sample.attributes, sample.inputs, expected, context});
   const Status kernel = run_sample(sample, computed);
-  EXPECT_EQ(meaning.ok(), kernel.ok());
-  if (!meaning.ok() || !kernel.ok()) return 0;
+  EXPECT_EQ(reference.ok(), kernel.ok());
+  if (!reference.ok() || !kernel.ok()) return 0;
   const double length = reduction_length(*sample.op, sample.attributes, sample.inputs, expected);
   for (std::size_t i = 0; i < computed.size(); ++i) EXPECT_EQ(difference(computed[i], expected[i], length).value_or(""), "");
   return static_cast<int>(computed.size());
 }
 
-TEST(Kernels, HostKernelsAgreeWithTheMeanings) {
+TEST(Kernels, HostKernelsAgreeWithTheReferences) {
   int compared = 0, fast = 0;
   for (const OpSample& sample : op_samples()) {
     if (!safe_to_repeat(sample)) continue;
     SCOPED_TRACE(describe(sample));
-    const int results = compare_with_meaning(sample);
+    const int results = compare_with_reference(sample);
     compared += results;
-    fast += results > 0 && host_kernel(*sample.op) != run_meaning ? 1 : 0;
+    fast += results > 0 && host_kernel(*sample.op) != run_reference ? 1 : 0;
   }
   EXPECT_GT(compared, 300);
   EXPECT_GT(fast, 150);
 }
 
-TEST(Kernels, HostKernelsAgreeWithTheMeaningsOnZeroSizedAxes) {
+TEST(Kernels, HostKernelsAgreeWithTheReferencesOnZeroSizedAxes) {
   int compared = 0;
   for (const OpSample& sample : empty_samples()) {
     if (sample.op->composite() || !safe_to_repeat(sample)) continue;
     SCOPED_TRACE(describe(sample));
-    compared += compare_with_meaning(sample);
+    compared += compare_with_reference(sample);
   }
   EXPECT_GT(compared, 1000);
 }
@@ -86,7 +86,7 @@ TEST(Kernels, ElementwiseKernelsMayOverwriteAnOperand) {
     SCOPED_TRACE(describe(sample));
     std::vector<Array> expected = results_for(sample);
     const OpContext context{[](std::string_view) {}};
-    ASSERT_TRUE(sample.op->meaning({sample.attributes, sample.inputs, expected, context}).ok());
+    ASSERT_TRUE(sample.op->reference({sample.attributes, sample.inputs, expected, context}).ok());
     for (std::size_t target = 0; target < sample.inputs.size(); ++target) {
       if (sample.inputs[target].type() != expected[0].type()) continue;
       std::vector<Array> copies = sample.inputs;
@@ -125,12 +125,12 @@ TEST(Kernels, FindTheFirstExtremeOfRowsOfEveryLength) {
         OpSample sample{find_op("astype"), {f64}, {}};
         sample.attributes.set("dtype", dtype);
         std::vector<Array> converted = results_for(sample);
-        ASSERT_TRUE(sample.op->meaning({sample.attributes, sample.inputs, converted, context}).ok());
+        ASSERT_TRUE(sample.op->reference({sample.attributes, sample.inputs, converted, context}).ok());
         for (const char* name : {"argmax", "argmin"}) {
           sample = {find_op(name), converted, {}};
           sample.attributes.set("axis", std::vector<std::int64_t>{1});
           std::vector<Array> computed = results_for(sample), expected = results_for(sample);
-          ASSERT_TRUE(sample.op->meaning({sample.attributes, sample.inputs, expected, context}).ok());
+          ASSERT_TRUE(sample.op->reference({sample.attributes, sample.inputs, expected, context}).ok());
           ASSERT_TRUE(run_sample(sample, computed).ok());
           ASSERT_TRUE(computed[0] == expected[0]) << name << " of " << to_string(converted[0].type());
         }

@@ -73,7 +73,7 @@ void check_loop(const OpDef& op, RowLoop loop, const std::vector<Array>& operand
       const TypeResult type = op.type_rule(types, attributes);
       ASSERT_EQ(type.index(), 0U) << op.name;
       std::vector<Array> expected = {Array(std::get<0>(type)[0])};
-      ASSERT_TRUE(op.meaning({attributes, inputs, expected, kNoOutput}).ok());
+      ASSERT_TRUE(op.reference({attributes, inputs, expected, kNoOutput}).ok());
       std::vector<std::byte> out(static_cast<std::size_t>(kRoom * 8), std::byte{0x5A});
       const std::int64_t size = size_of(expected[0].dtype());
       loop(data, by, out.data() + offset * size, count);
@@ -114,7 +114,7 @@ TEST(Levels, LoopsThatWritePastTheCachesWriteTheSame) {
   }
 }
 
-TEST(Levels, ElementwiseLoopsAgreeWithTheMeaning) {
+TEST(Levels, ElementwiseLoopsAgreeWithTheReference) {
   if (levels().empty()) GTEST_SKIP() << "no vectorised loops";
   std::mt19937_64 random(3);
   std::size_t loops = 0;
@@ -173,7 +173,7 @@ TEST(Levels, HalvesAreConvertedToTheBit) {
 }
 
 /// Operands with every bit pattern: numbers are equal to the bit, NaN stays NaN.
-TEST(Levels, ArithmeticOfHalvesIsTheMeaningToTheBit) {
+TEST(Levels, ArithmeticOfHalvesIsTheReferenceToTheBit) {
   std::mt19937_64 random(8);
   constexpr std::int64_t kCount = 20000;
   for (const DType dtype : {DType::f16, DType::bf16}) {
@@ -188,7 +188,7 @@ TEST(Levels, ArithmeticOfHalvesIsTheMeaningToTheBit) {
       const TypeResult type = op->type_rule(types, {});
       if (type.index() != 0) continue;
       std::vector<Array> expected = {Array(std::get<0>(type)[0])};
-      ASSERT_TRUE(op->meaning({{}, inputs, expected, kNoOutput}).ok());
+      ASSERT_TRUE(op->reference({{}, inputs, expected, kNoOutput}).ok());
       for (const Level level : levels()) {
         Array result(expected[0].type());
         const std::byte* data[3] = {operands[0].bytes(), operands[1].bytes(), operands[2].bytes()};
@@ -277,7 +277,7 @@ void expect_divisions_to_the_bit(std::mt19937_64& random) {
   for (const char* name : {"floor_divide", "remainder"}) {
     const OpDef& op = *find_op(name);
     std::vector<Array> expected = {Array(operands[0].type())};
-    ASSERT_TRUE(op.meaning({{}, operands, expected, kNoOutput}).ok());
+    ASSERT_TRUE(op.reference({{}, operands, expected, kNoOutput}).ok());
     for (const Level level : levels()) {
       Array result(expected[0].type());
       const std::byte* data[3] = {operands[0].bytes(), operands[1].bytes(), operands[0].bytes()};
@@ -297,7 +297,7 @@ void expect_divisions_to_the_bit(std::mt19937_64& random) {
   }
 }
 
-TEST(Levels, DivisionsAreTheMeaningToTheBit) {
+TEST(Levels, DivisionsAreTheReferenceToTheBit) {
   if (levels().empty()) GTEST_SKIP() << "no vectorised loops";
   std::mt19937_64 random(10);
   expect_divisions_to_the_bit<float>(random);
@@ -306,7 +306,7 @@ TEST(Levels, DivisionsAreTheMeaningToTheBit) {
   expect_divisions_to_the_bit<std::int64_t>(random);
 }
 
-TEST(Levels, ReducersAgreeWithTheMeaning) {
+TEST(Levels, ReducersAgreeWithTheReference) {
   if (levels().empty()) GTEST_SKIP() << "no vectorised loops";
   std::mt19937_64 random(4);
   for (const Level level : levels()) {
@@ -321,10 +321,10 @@ TEST(Levels, ReducersAgreeWithTheMeaning) {
           const TypeResult type = op.type_rule(types, attributes);
           if (type.index() != 0) continue;
           std::vector<Array> expected = {Array(std::get<0>(type)[0])};
-          ASSERT_TRUE(op.meaning({attributes, std::span(&x, 1), expected, kNoOutput}).ok());
+          ASSERT_TRUE(op.reference({attributes, std::span(&x, 1), expected, kNoOutput}).ok());
           const double length = reduction_length(op, attributes, std::span(&x, 1), expected);
           Array result(expected[0].type());
-          if (const Finder* by = finder(level, name, dtype)) {
+          if (const ExtremeFinder* by = finder(level, name, dtype)) {
             result.mutable_data<std::int32_t>()[0] = static_cast<std::int32_t>(by->in_row(x.bytes(), count));
           } else {
             const Reducer* reducer = sum_reducer(level, name, dtype);
@@ -361,7 +361,7 @@ TEST(Levels, ReducersAgreeWithTheMeaning) {
   }
 }
 
-TEST(Levels, SoftmaxAgreesWithTheMeaning) {
+TEST(Levels, SoftmaxAgreesWithTheReference) {
   if (levels().empty()) GTEST_SKIP() << "no vectorised loops";
   std::mt19937_64 random(5);
   for (const Level level : levels()) {
@@ -375,7 +375,7 @@ TEST(Levels, SoftmaxAgreesWithTheMeaning) {
             const Array x = random_array({dtype, {count, width}}, random);
             Attributes attributes{{"axis", std::int64_t{0}}};
             std::vector<Array> expected = {Array(x.type())};
-            ASSERT_TRUE(op.meaning({attributes, std::span(&x, 1), expected, kNoOutput}).ok());
+            ASSERT_TRUE(op.reference({attributes, std::span(&x, 1), expected, kNoOutput}).ok());
             Array result(x.type());
             loops->columns(x.bytes(), result.mutable_bytes(), count, width, width);
             EXPECT_EQ(difference(result, expected[0], 10).value_or(""), "") << op.name << " by " << to_string(level);
@@ -431,7 +431,7 @@ TEST(Threads, ResultsAreEqualToTheBitForEveryNumber) {
     for (std::size_t k = 0; k < inputs.size(); ++k) views.push_back({&inputs[k].type(), inputs[k].mutable_bytes()});
     const TensorType type = std::get<0>(op.type_rule(types, attributes))[0];
     std::vector<Array> expected = {Array(type)};
-    ASSERT_TRUE(op.meaning({attributes, inputs, expected, kNoOutput}).ok());
+    ASSERT_TRUE(op.reference({attributes, inputs, expected, kNoOutput}).ok());
     Array first(type);
     for (const int threads : {1, 2, 3, 5}) {
       Array result(type);

@@ -37,9 +37,9 @@ Result<std::vector<Array>> run_by_name(std::string_view name, const std::vector<
 /// The error of a wrong call, which must be the same from the kernel and from the reference implementation.
 std::string problem(std::string_view name, const std::vector<Array>& inputs) {
   const auto kernel = run_by_name(name, inputs);
-  const auto meaning = call_op(*find_op(name), inputs);
-  if (kernel || meaning) return "accepted";
-  EXPECT_EQ(kernel.error().message, meaning.error().message);
+  const auto reference = call_op(*find_op(name), inputs);
+  if (kernel || reference) return "accepted";
+  EXPECT_EQ(kernel.error().message, reference.error().message);
   return kernel.error().message;
 }
 

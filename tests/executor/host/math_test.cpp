@@ -115,7 +115,7 @@ TEST_P(Math, DoublesStayWithinTheirBound) {
   }
 }
 
-TEST_P(Math, SpecialValuesAreThoseOfTheMeaning) {
+TEST_P(Math, SpecialValuesAreThoseOfTheReference) {
   const MathFunction& function = GetParam();
   constexpr float infinity = std::numeric_limits<float>::infinity();
   const std::vector<float> arguments = {0.0F,  -0.0F,  infinity, -infinity, std::nanf(""), 1.0F,

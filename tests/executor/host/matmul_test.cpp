@@ -114,7 +114,7 @@ Array meant(const char* name, const std::vector<Array>& inputs) {
   std::vector<Array> results;
   const TypeResult typed = op(name).type_rule(types, {});
   for (const TensorType& type : std::get<0>(typed)) results.emplace_back(type);
-  EXPECT_TRUE(op(name).meaning({{}, inputs, results, kContext}).ok());
+  EXPECT_TRUE(op(name).reference({{}, inputs, results, kContext}).ok());
   return results[0];
 }
 
@@ -128,11 +128,11 @@ struct Product {
     if (bias) all.push_back(numbers({b.type().shape[b.type().shape.size() - (transpose_b ? 2 : 1)]}, a.dtype(), 9));
     return all;
   }
-  [[nodiscard]] Array meaning_of_product() const {
+  [[nodiscard]] Array reference_product() const {
     return meant("matmul", {transpose_a ? meant("transpose", {a}) : a, transpose_b ? meant("transpose", {b}) : b});
   }
-  [[nodiscard]] Array meaning() const {
-    Array result = meaning_of_product();
+  [[nodiscard]] Array reference() const {
+    Array result = reference_product();
     if (bias) result = meant("add", {result, inputs()[2]});
     return relu ? meant("relu", {result}) : result;
   }
@@ -183,7 +183,7 @@ void check(const Product& product) {
   ASSERT_TRUE(kernel);
   const Array alone = run(*kernel, product, request, Workers::none());
   const double inner = static_cast<double>(product.a.type().elements()) / std::max<double>(1, static_cast<double>(alone.type().elements()));
-  EXPECT_EQ(difference(alone, product.meaning(), std::max(inner, static_cast<double>(product.a.type().shape.back()))).value_or(""), "");
+  EXPECT_EQ(difference(alone, product.reference(), std::max(inner, static_cast<double>(product.a.type().shape.back()))).value_or(""), "");
   for (const int threads : {2, 5}) {
     const std::shared_ptr<Workers> workers = Workers::of(threads);
     const Array together = run(*kernel, product, request, *workers);
@@ -297,15 +297,15 @@ TEST(HostMatmul, WhatIsKeptIsPackedOnceForEachPlace) {
       ASSERT_TRUE(kernel);
       const std::array<std::uint8_t, 2> none = {0, 0}, kept = {0, 1};
       Array &a = product.a, &b = product.b;
-      const Array first = product.meaning();
+      const Array first = product.reference();
       EXPECT_EQ(difference(run_kept(*kernel, request, a, b, kept), first, 1).value_or(""), "");
       EXPECT_EQ(difference(run_kept(*kernel, request, a, b, kept, 3), first, 1).value_or(""), "");
       std::memset(b.mutable_bytes(), 0, static_cast<std::size_t>(b.type().bytes()));
       EXPECT_EQ(difference(run_kept(*kernel, request, a, b, kept), first, 1).value_or(""), "") << "packed again";
-      EXPECT_EQ(difference(run_kept(*kernel, request, a, b, none), product.meaning(), 1).value_or(""), "");
+      EXPECT_EQ(difference(run_kept(*kernel, request, a, b, none), product.reference(), 1).value_or(""), "");
       const Array before = b;  // keeps the old memory; writing to `b` moves it elsewhere
       std::memcpy(b.mutable_bytes(), numbers(b.type().shape, dtype, 5).bytes(), static_cast<std::size_t>(b.type().bytes()));
-      EXPECT_EQ(difference(run_kept(*kernel, request, a, b, kept), product.meaning(), 1).value_or(""), "") << "of another place";
+      EXPECT_EQ(difference(run_kept(*kernel, request, a, b, kept), product.reference(), 1).value_or(""), "") << "of another place";
     }
   }
 }

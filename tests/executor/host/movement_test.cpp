@@ -76,7 +76,7 @@ int expect_as_meant(const char* name, std::vector<Array> inputs, Attributes attr
   for (Array& result : computed) out.push_back({&result.type(), result.mutable_bytes()});
   std::string text = name;
   for (const TensorType& type : request.input_types) text += " " + to_string(type);
-  const Status meant = op.meaning({attributes, inputs, expected, kNoOutput});
+  const Status meant = op.reference({attributes, inputs, expected, kNoOutput});
   const auto compare = [&](const Status& status, const std::string& how) {
     ASSERT_EQ(status.ok(), meant.ok()) << text << how;
     if (!meant.ok()) {
@@ -89,7 +89,7 @@ int expect_as_meant(const char* name, std::vector<Array> inputs, Attributes attr
       if (bytes > 0) std::memset(computed[i].mutable_bytes(), 0xA5, bytes);
     }
   };
-  EXPECT_NE(host_kernel(op), run_meaning) << name;
+  EXPECT_NE(host_kernel(op), run_reference) << name;
   compare(run_guarded(host_kernel(op), {op, attributes, in, out, kNoOutput}), ", from the table");
   for (const int threads : {1, 3}) {
     const std::shared_ptr<Workers> workers = Workers::of(threads);
@@ -158,7 +158,7 @@ TEST_P(Movement, LongLinesAreSortedAsMeantByAnyNumberOfThreads) {
   for (const bool descending : {false, true}) {  // each element among the best so far, and none
     std::vector<Array> sorted = {Array(ordered[0].type())};
     const Attributes attributes = {{"axis", std::int64_t{-1}}, {"descending", descending}};
-    ASSERT_TRUE(find_op("sort")->meaning({attributes, ordered, sorted, kNoOutput}).ok());
+    ASSERT_TRUE(find_op("sort")->reference({attributes, ordered, sorted, kNoOutput}).ok());
     EXPECT_EQ(expect_as_meant("top_k", sorted, {{"k", std::int64_t{70}}}), 2);
   }
 }

@@ -255,12 +255,14 @@ Status run_measured(const OpSample& call, const Measured& sign) {
   return run_guarded(*kernel, {*call.op, call.attributes, inputs, outputs, context});
 }
 
-Status run_meaning_of(const OpSample& call, const Measured& sign) {
+Status run_reference_of(const OpSample& call, const Measured& sign) {
   const OpContext context{[](std::string_view) {}};
   std::vector<Array> results = results_of(call);
   const UnderSign under(&sign);
   sign.begin();
-  return detail::guard_user("the meaning", [&] { return call.op->meaning({call.attributes, call.inputs, results, context}); });
+  return detail::guard_user("the reference implementation", [&] {
+    return call.op->reference({call.attributes, call.inputs, results, context});
+  });
 }
 
 /// Checks that the call, given `seconds`, polls often enough. A busy machine may have disturbed it, so it is tried again.
@@ -316,9 +318,10 @@ TEST_F(Stop, EveryKernelLooks) {
   }
 }
 
-TEST_F(Stop, EveryMeaningLooks) {
+TEST_F(Stop, EveryReferenceLooks) {
   for (const OpSample& call : *calls)
-    expect_looks([&](const Measured& sign) { return run_meaning_of(call, sign); }, 0.08, "the meaning of " + describe(call));
+    expect_looks([&](const Measured& sign) { return run_reference_of(call, sign); }, 0.08,
+                 "the reference implementation of " + describe(call));
 }
 
 TEST_F(Stop, EveryKernelEndsWhereItIsStopped) {

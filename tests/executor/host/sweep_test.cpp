@@ -165,9 +165,9 @@ std::vector<std::byte> data_for(const TensorType& type, std::uint64_t seed) {
 }
 
 /// Memory for a tensor, `offset` elements behind an aligned address, with guard bytes around it.
-class Place {
+class GuardedMemory {
  public:
-  Place(const TensorType& type, std::int64_t offset)
+  GuardedMemory(const TensorType& type, std::int64_t offset)
       : type_(type), begin_(static_cast<std::size_t>(kGuard + offset * size_of(type.dtype))), memory_(begin_ + size() + kGuard, kFilling) {}
   [[nodiscard]] std::byte* data() { return memory_.data() + begin_; }
   [[nodiscard]] TensorView view() { return {&type_, data()}; }
@@ -200,7 +200,7 @@ std::string describe(const Call& call, std::int64_t offset) {
 /// Checks the kernel on operands `offset` elements behind aligned addresses; `over`: the operand that the result overwrites, or -1.
 void check_kernel(const Call& call, const std::vector<std::vector<std::byte>>& data, const std::vector<Array>& expected, double length,
                   std::int64_t offset, int over) {
-  std::vector<Place> places, own;
+  std::vector<GuardedMemory> places, own;
   std::vector<TensorView> views, outputs;
   places.reserve(call.inputs.size());
   own.reserve(call.results.size());
@@ -210,7 +210,7 @@ void check_kernel(const Call& call, const std::vector<std::vector<std::byte>>& d
     views.push_back(places.back().view());
   }
   for (const TensorType& type : call.results) own.emplace_back(type, offset);
-  std::vector<Place>& results = over < 0 ? own : places;
+  std::vector<GuardedMemory>& results = over < 0 ? own : places;
   const std::size_t first = over < 0 ? 0 : static_cast<std::size_t>(over);
   for (std::size_t i = 0; i < call.results.size(); ++i) outputs.push_back(results[first + i].view());
   const Status status = host_kernel(*call.op)({*call.op, call.attributes, views, outputs, kNoOutput});
@@ -235,13 +235,13 @@ void check(const Call& call, std::set<std::string>& twins) {
   }
   std::vector<Array> expected;
   for (const TensorType& type : call.results) expected.emplace_back(type);
-  ASSERT_TRUE(call.op->meaning({call.attributes, inputs, expected, kNoOutput}).ok()) << describe(call, 0);
+  ASSERT_TRUE(call.op->reference({call.attributes, inputs, expected, kNoOutput}).ok()) << describe(call, 0);
   const double length = reduction_length(*call.op, call.attributes, inputs, expected);
   if (const std::optional<Array> naive = naive_result(*call.op, call.attributes, inputs, call.results[0])) {
     twins.insert(std::string(call.op->name));
-    EXPECT_EQ(difference(expected[0], *naive, length).value_or(""), "") << "meaning of " << describe(call, 0);
+    EXPECT_EQ(difference(expected[0], *naive, length).value_or(""), "") << "reference implementation of " << describe(call, 0);
   }
-  if (host_kernel(*call.op) == run_meaning) return;
+  if (host_kernel(*call.op) == run_reference) return;
   for (const std::int64_t offset : {0, 1, 3}) check_kernel(call, data, expected, length, offset, -1);
   for (std::size_t i = 0; i < call.inputs.size() && call.op->elementwise(); ++i) {
     if (call.inputs[i] == call.results[0]) check_kernel(call, data, expected, length, 1, static_cast<int>(i));
@@ -287,12 +287,12 @@ std::vector<const OpDef*> swept_ops() {
   std::vector<const OpDef*> ops;
   for (const OpDef* op : all_ops()) {
     if (kElsewhere.contains(op->name)) continue;
-    if (host_kernel(*op) != run_meaning || kWithTwin.contains(std::string(op->name))) ops.push_back(op);
+    if (host_kernel(*op) != run_reference || kWithTwin.contains(std::string(op->name))) ops.push_back(op);
   }
   return ops;
 }
 
-TEST_P(Sweep, KernelsAgreeWithMeaningsAtEveryLength) {
+TEST_P(Sweep, KernelsAgreeWithReferencesAtEveryLength) {
   const OpDef& op = *GetParam();
   std::set<std::string> twins;
   std::size_t calls = 0, lengths = 0;

@@ -218,14 +218,14 @@ TEST(ProfileReport, OnTheVirtualClockEqualsThePrediction) {
   EXPECT_LE(measured.hidden_seconds, measured.transfer_seconds);
 }
 
-TEST(ProfileReport, GivesEachValueOfAPacketItsPart) {
+TEST(ProfileReport, GivesEachValueOfACoalescedTransferItsPart) {
   const Graph graph =
       trace("sum", {{"x", "f32[64]"}, {"y", "f32[64]"}, {"z", "f32[64]"}}, [](Tensor x, Tensor y, Tensor z) { return x * y + z; });
   PlanOptions options;
   options.costs = simulated_costs();
   options.costs.policy = Policy::accelerator;
   const Plan planned = plan(graph, options);
-  ASSERT_EQ(planned.program.packets.size(), 1U);
+  ASSERT_EQ(planned.program.coalesced_transfers.size(), 1U);
   RunOptions run;
   run.timeline = true;
   run.inputs = random_inputs(*planned.graph, 1);

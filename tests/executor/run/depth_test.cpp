@@ -111,7 +111,7 @@ TEST(Depths, AreTheUsersIfGiven) {
   EXPECT_NE(three, run_timed(planned, run_options, 2).seconds);
 }
 
-/// Random programs whose channels have arbitrary depths, also in packets.
+/// Random programs whose channels have arbitrary depths, also in coalesced transfers.
 TEST(Depths, ChangeNoResult) {
   for (std::uint64_t seed = 0; seed < seeds(40); ++seed) {
     RandomProgram program(seed);

@@ -124,8 +124,8 @@ Planned taken_apart(const Planned& planned) {
   return apart;
 }
 
-TEST(Executor, PacketsChangeNothingButTime) {
-  std::size_t packets = 0;
+TEST(Executor, CoalescedTransfersChangeNothingButTime) {
+  std::size_t coalesced_transfers = 0;
   double together_seconds = 0, apart_seconds = 0;
   for (std::uint64_t seed = 0; seed < seeds(60); ++seed) {
     Sample sample(seed);
@@ -151,18 +151,18 @@ TEST(Executor, PacketsChangeNothingButTime) {
         EXPECT_EQ(a.host_to_accelerator.bytes, b.host_to_accelerator.bytes);
         EXPECT_EQ(a.accelerator_to_host.count, b.accelerator_to_host.count);
         EXPECT_EQ(a.accelerator_to_host.bytes, b.accelerator_to_host.bytes);
-        packets += together.program->packets.size();
+        coalesced_transfers += together.program->coalesced_transfers.size();
         together_seconds += a.simulated_seconds;
         apart_seconds += b.simulated_seconds;
       }
       if (HasFailure()) return;
     }
   }
-  EXPECT_GT(packets, seeds(60));
+  EXPECT_GT(coalesced_transfers, seeds(60));
   EXPECT_LT(together_seconds, apart_seconds);
 }
 
-TEST(Executor, VerifyModeAgreesWithTheMeanings) {
+TEST(Executor, VerifyModeAgreesWithTheReferences) {
   for (std::uint64_t seed = 0; seed < seeds(60) / 4; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Sample sample(seed);

@@ -132,8 +132,8 @@ TEST(Failures, AKernelErrorIsTheSameUnderEverySchedule) {
   EXPECT_EQ(seen[0], seen[2]);
 }
 
-/// a, b, c: small inputs that are coalesced into one packet; x: a large one that is sent in chunks, as is its sum.
-std::shared_ptr<const Graph> with_packets() {
+/// a, b, c: small inputs that are coalesced into one transfer; x: a large one that is sent in chunks, as is its sum.
+std::shared_ptr<const Graph> with_coalesced_transfers() {
   Tracer tracer("packets");
   std::vector<Operand> small;
   for (const char* name : {"a", "b", "c"}) small.push_back(tracer.input(name, {DType::f32, {4}}, {}, line(1)));
@@ -144,11 +144,11 @@ std::shared_ptr<const Graph> with_packets() {
   return std::make_shared<const Graph>(tracer.finish());
 }
 
-TEST(Failures, TransfersAreCountedByValuesInPacketsAndPartsToo) {
-  const auto graph = with_packets();
+TEST(Failures, TransfersAreCountedByValuesInCoalescedOnesAndPartsToo) {
+  const auto graph = with_coalesced_transfers();
   ASSERT_TRUE(graph->ok()) << graph->diagnostics.begin()->message;
   const Planned planned = plan_for(graph, Where::accelerator);
-  ASSERT_FALSE(planned.program->packets.empty());
+  ASSERT_FALSE(planned.program->coalesced_transfers.empty());
   RunOptions options;
   options.inputs = {{"x", Array(TensorType{DType::f32, {3 << 20}})}};
   for (const char* name : {"a", "b", "c"}) options.inputs.emplace(name, Array::of<float>({4}, {1, 2, 3, 4}));
@@ -283,7 +283,7 @@ TEST(Failures, NoFileIsLeftBehindAnError) {
   EXPECT_EQ(folder.files(), 0U);
 }
 
-TEST(Failures, VerifyModeStopsAtANodeThatDiffersFromItsMeaning) {
+TEST(Failures, VerifyModeStopsAtANodeThatDiffersFromItsReference) {
   const auto graph = looping(halve);
   const Planned planned = plan_for(graph, Where::host);
   const auto prepared = prepare(planned.program, planned.costs, simulated_setup());
@@ -295,8 +295,8 @@ TEST(Failures, VerifyModeStopsAtANodeThatDiffersFromItsMeaning) {
   const Array x = Array::of<float>({4}, {1, 2, 3, 4});
   const std::vector<Array> operands = {x, x};
   const std::vector<Array> right = {Array::of<float>({4}, {1, 4, 9, 16})}, wrong = {Array::of<float>({4}, {1, 4, 9.01F, 16})};
-  EXPECT_FALSE(check_against_meaning((*prepared)->graph(), (*prepared)->bound, node, operands, right));
-  const auto error = check_against_meaning((*prepared)->graph(), (*prepared)->bound, node, operands, wrong);
+  EXPECT_FALSE(check_against_reference((*prepared)->graph(), (*prepared)->bound, node, operands, right));
+  const auto error = check_against_reference((*prepared)->graph(), (*prepared)->bound, node, operands, wrong);
   ASSERT_TRUE(error);
   EXPECT_EQ(error->location.line, 2);
   EXPECT_NE(error->message.find("element 2"), std::string::npos) << error->message;

@@ -24,7 +24,7 @@ using ::testing::ElementsAre;
 int check(KernelRequest request, const std::vector<Array>& inputs, const RowCut& cut, unsigned seed) {
   for (const TensorType& type : request.input_types) request.inputs.push_back({0, type.bytes()});
   for (const TensorType& type : request.result_types) request.results.push_back({0, type.bytes()});
-  const std::vector<Array> whole = meaning_of(request, inputs);
+  const std::vector<Array> whole = reference_results(request, inputs);
   std::vector<Array> together;
   for (const TensorType& type : request.result_types) together.emplace_back(type);
   std::mt19937 random(seed);
@@ -38,7 +38,7 @@ int check(KernelRequest request, const std::vector<Array>& inputs, const RowCut&
       some.emplace_back(rows.input_types[i]);
       std::memcpy(some.back().mutable_bytes(), inputs[i].bytes() + rows.inputs[i].offset, static_cast<std::size_t>(rows.inputs[i].bytes));
     }
-    const std::vector<Array> made = meaning_of(rows, some);
+    const std::vector<Array> made = reference_results(rows, some);
     for (std::size_t r = 0; r < made.size(); ++r) {
       EXPECT_EQ(rows.results[r].bytes, made[r].type().bytes());
       std::memcpy(together[r].mutable_bytes() + rows.results[r].offset, made[r].bytes(), static_cast<std::size_t>(rows.results[r].bytes));

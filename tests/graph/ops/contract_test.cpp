@@ -63,7 +63,7 @@ TEST(OpContract, TheTableIsSortedAndFound) {
 TEST(OpContract, RecordsAreComplete) {
   for (const OpDef* op : all_ops()) {
     SCOPED_TRACE(op->name);
-    EXPECT_TRUE(op->type_rule && op->cost && op->meaning);
+    EXPECT_TRUE(op->type_rule && op->cost && op->reference);
     EXPECT_FALSE(op->summary.empty());
     EXPECT_TRUE(op->summary.find('\n') == std::string::npos && op->summary.back() != '.');
     EXPECT_EQ(op->name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_"), std::string::npos);
@@ -131,7 +131,7 @@ TEST(OpContract, MeaningsFillTheirResultsTheSameWayTwice) {
     EXPECT_EQ(*first, *second);
     EXPECT_EQ(first_lines, second_lines);
     const auto types = infer(*sample.op, types_of(sample.inputs), sample.attributes);
-    EXPECT_EQ(types_of(*first), std::get<0>(types)) << "a meaning changed the type of its result";
+    EXPECT_EQ(types_of(*first), std::get<0>(types)) << "a reference implementation changed the type of its result";
   }
 }
 
@@ -248,7 +248,8 @@ TEST(OpContract, ElementwiseOpsRefuseShapesThatDoNotBroadcast) {
     const auto result = infer(*sample.op, types, sample.attributes);
     ASSERT_EQ(result.index(), 1U) << describe(sample);
     EXPECT_EQ(std::get<TypeError>(result).kind, DiagnosticKind::shape);
-    EXPECT_EQ(std::get<TypeError>(result).message.find("`" + std::string(sample.op->name) + "` of "), 0U) << std::get<TypeError>(result).message;
+    EXPECT_EQ(std::get<TypeError>(result).message.find("`" + std::string(sample.op->name) + "` of "), 0U)
+        << std::get<TypeError>(result).message;
   }
 }
 

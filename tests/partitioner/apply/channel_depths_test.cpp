@@ -53,19 +53,19 @@ constexpr const char* kBurstyProducer =
     "      - w: matmul(w, x)\n        place: accelerator\n";
 
 /// The only channel in a loop; the first one if there are several.
-ChannelId crossing(const Plan& plan) {
+ChannelId loop_channel(const Plan& plan) {
   for (std::size_t c = 0; c < plan.program.channels.size(); ++c)
     if (plan.program.channels[ChannelId(c)].region != Graph::kRoot) return ChannelId(c);
   ADD_FAILURE() << "nothing crosses in a loop";
   return ChannelId(0);
 }
 int depth_of(const Plan& plan) {
-  return plan.program.channels[crossing(plan)].depth;
+  return plan.program.channels[loop_channel(plan)].depth;
 }
 
 ChannelUse use_at(const Plan& plan, int depth) {
   Program program = plan.program;
-  set_depth(program, crossing(plan), depth);
+  set_depth(program, loop_channel(plan), depth);
   const auto use = predict_use(step_times(program, plan.costed), program, plan.transfers, plan.costed);
   EXPECT_TRUE(use);
   return *use;
@@ -75,7 +75,7 @@ TEST(ChannelDepths, BridgeBursts) {
   for (const char* program : {kBurstyConsumer, kBurstyProducer}) {
     SCOPED_TRACE(program);
     const Plan plan = plan_bursty(program);
-    const ChannelId channel = crossing(plan);
+    const ChannelId channel = loop_channel(plan);
     const int depth = depth_of(plan);
     // Six products are computed during a burst. Values sent to the accelerator have two further buffers there, and one value is in flight.
     EXPECT_GE(depth, plan.program.channels[channel].to == kHost ? 7 : 4);

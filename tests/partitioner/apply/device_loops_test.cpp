@@ -120,7 +120,7 @@ Placement any_placement(const PlacementProblem& problem, std::mt19937_64& random
   return evaluate(problem, host, accelerator);
 }
 
-void expect_same_meaning(const std::shared_ptr<const Graph>& graph, std::uint64_t seed, int& alone) {
+void expect_same_results(const std::shared_ptr<const Graph>& graph, std::uint64_t seed, int& alone) {
   SCOPED_TRACE("seed " + std::to_string(seed));
   CostModel model = with_control("device_loops").costs;
   Diagnostics diagnostics;
@@ -151,10 +151,10 @@ TEST(DeviceLoops, RandomProgramsMeanTheSame) {
     RandomGraphOptions options;
     options.effects = seed % 3 == 0;
     options.host_functions = seed % 3 == 0;
-    expect_same_meaning(std::make_shared<const Graph>(random_graph(seed, options)), seed, alone);
+    expect_same_results(std::make_shared<const Graph>(random_graph(seed, options)), seed, alone);
   }
   for (std::uint64_t seed = 0; seed < draws(200U) && !HasFailure(); ++seed)
-    expect_same_meaning(std::make_shared<const Graph>(RandomLoops(seed).make()), seed, alone);
+    expect_same_results(std::make_shared<const Graph>(RandomLoops(seed).make()), seed, alone);
   EXPECT_GT(alone, draws(100));
 }
 

@@ -280,7 +280,7 @@ TEST(Schedule, LiesBetweenTheBusiestResourceAndTheSum) {
     for (std::size_t i = 0; i < p.transfers.items.size(); ++i) {
       const TransferTime& time = p.transfer_times[i];
       EXPECT_GE(time.hidden_seconds, 0);
-      EXPECT_LE(time.seconds, p.transfers.items[i].seconds * (1 + 1e-9)) << "in a packet it takes no more than by itself";
+      EXPECT_LE(time.seconds, p.transfers.items[i].seconds * (1 + 1e-9)) << "in a coalesced transfer it takes no more than by itself";
       EXPECT_LE(time.hidden_seconds, time.seconds);
       EXPECT_GE(time.waited_seconds, time.seconds - time.hidden_seconds - 1e-9);
       EXPECT_LE(time.waited_seconds, p.predicted_seconds * (1 + 1e-9));

@@ -55,7 +55,7 @@ class GridRunner {
  private:
   enum class State { ready, at_barrier, in_warp, done };
   struct Fiber {
-    StackPlace place_on_stack;
+    StackContext place_on_stack;
     std::unique_ptr<std::byte[]> stack;
     State state = State::ready;
     unsigned thread = 0, end = 0;  ///< runs threads `thread` to `end` - 1, one after the other
@@ -98,7 +98,7 @@ class GridRunner {
   std::vector<Fiber> fibers_;
   std::size_t active_ = 0;  ///< fibers in use by this launch
   Fiber* current_ = nullptr;
-  StackPlace scheduler_;
+  StackContext scheduler_;
   std::vector<Line> dynamic_;
   std::string wrong_;
 };

@@ -382,13 +382,13 @@ void __tsan_func_entry(void*) {}
 void __tsan_func_exit() {}
 
 /// The source location at the beginning of each handler's data.
-struct CleavePlace {
+struct CleaveLocation {
   const char* file;
   unsigned line, column;
 };
-#define CLEAVE_UNDEFINED(name, what)                                     \
-  CLEAVE_CALLED void __ubsan_handle_##name##_abort(CleavePlace* place) { \
-    cleave_emulator::cleave_hooks.undefined(what, place->line);          \
+#define CLEAVE_UNDEFINED(name, what)                                        \
+  CLEAVE_CALLED void __ubsan_handle_##name##_abort(CleaveLocation* place) { \
+    cleave_emulator::cleave_hooks.undefined(what, place->line);             \
   }
 CLEAVE_UNDEFINED(add_overflow, "an addition overflows")
 CLEAVE_UNDEFINED(sub_overflow, "a subtraction overflows")

@@ -34,7 +34,7 @@ namespace cleave::testing {
 
 #if CLEAVE_OWN_SWITCH
 
-void StackPlace::begin(std::byte* stack, std::size_t bytes, void (*start)()) {
+void StackContext::begin(std::byte* stack, std::size_t bytes, void (*start)()) {
   constexpr std::size_t kRegisters = 6;
   auto* end = reinterpret_cast<void**>(reinterpret_cast<std::uintptr_t>(stack + bytes) / 16 * 16);
   *--end = nullptr;  // the return address of `start`: the stack is aligned as after a call
@@ -43,13 +43,13 @@ void StackPlace::begin(std::byte* stack, std::size_t bytes, void (*start)()) {
   top_ = end;
 }
 
-void StackPlace::switch_to(StackPlace& other) {
+void StackContext::switch_to(StackContext& other) {
   cleave_switch_stacks(&top_, other.top_);
 }
 
 #else
 
-void StackPlace::begin(std::byte* stack, std::size_t bytes, void (*start)()) {
+void StackContext::begin(std::byte* stack, std::size_t bytes, void (*start)()) {
   getcontext(&context_);
   context_.uc_stack.ss_sp = stack;
   context_.uc_stack.ss_size = bytes;
@@ -57,7 +57,7 @@ void StackPlace::begin(std::byte* stack, std::size_t bytes, void (*start)()) {
   makecontext(&context_, start, 0);
 }
 
-void StackPlace::switch_to(StackPlace& other) {
+void StackContext::switch_to(StackContext& other) {
   swapcontext(&context_, &other.context_);
 }
 

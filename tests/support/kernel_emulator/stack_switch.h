@@ -16,13 +16,13 @@
 
 namespace cleave::testing {
 
-class StackPlace {
+class StackContext {
  public:
   /// Prepares this state so that a switch to it calls `start` on the stack of `bytes`, and discards earlier frames. `start` must never
   /// return.
   void begin(std::byte* stack, std::size_t bytes, void (*start)());
   /// Suspends the running code in this state and resumes `other`; returns at the next switch to this state.
-  void switch_to(StackPlace& other);
+  void switch_to(StackContext& other);
 
  private:
 #if CLEAVE_OWN_SWITCH

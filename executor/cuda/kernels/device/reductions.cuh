@@ -82,20 +82,20 @@ struct reduce_min : Comparing<T> {
 /// The first largest or smallest element; a NaN wins over every number. An element at the limit of its type is not better than the initial
 /// value, which keeps the index `none`, greater than all others. If that is the result, all elements are equal, and the first is at 0.
 template <class T>
-struct Place {
+struct IndexedValue {
   typename Ends<T>::Part value;
   i32 index;
 };
 template <class T>
-inline Place<T> of_lane(Place<T> part, int far) {
-  Place<T> other;
+inline IndexedValue<T> of_lane(IndexedValue<T> part, int far) {
+  IndexedValue<T> other;
   other.value = of_lane(part.value, far);
   other.index = of_lane(part.index, far);
   return other;
 }
 template <class T, bool largest>
 struct Placing {
-  typedef Place<T> Part;
+  typedef IndexedValue<T> Part;
   static const i32 none = 0x7fffffff;
   static Part start() {
     Part part;

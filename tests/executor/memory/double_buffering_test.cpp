@@ -1,6 +1,6 @@
 // Loop-carried values that rotate between two buffers with the value yielded to them: which values do, that no two live values share
 // storage in any iteration, and that results are those of the reference executor.
-#include "executor/memory/rotation.h"
+#include "executor/memory/double_buffering.h"
 
 #include <gmock/gmock.h>
 
@@ -31,12 +31,13 @@ std::shared_ptr<const Graph> matrix_program(F&& body) {
   return graph;
 }
 
-MemoryPlan plan_with_rotation(const std::shared_ptr<const Graph>& graph, bool rotate = true) {
+MemoryPlan plan_with_double_buffers(const std::shared_ptr<const Graph>& graph, bool rotate = true) {
   const Planned planned = plan_for(graph, Where::accelerator);
   return plan_memory(*planned.program, kAccelerator, false, {}, {0, rotate, 0});
 }
 
-void expect_reference_when_rotated(const std::shared_ptr<const Graph>& graph, Where where, std::uint64_t seed, double memory_bytes = 0) {
+void expect_reference_when_double_buffered(const std::shared_ptr<const Graph>& graph, Where where, std::uint64_t seed,
+                                           double memory_bytes = 0) {
   RunOptions options;
   options.inputs = random_inputs(*graph, seed);
   const Outcome expected = run_with(options, [&](const RunOptions& o) { return run_reference(*graph, o); });
@@ -61,62 +62,62 @@ std::shared_ptr<const Graph> power_iteration(int trips) {
   });
 }
 
-TEST(Rotation, APowerIterationCopiesNothingInItsTripsAndTakesNoMoreMemory) {
+TEST(DoubleBuffering, APowerIterationCopiesNothingInItsTripsAndTakesNoMoreMemory) {
   for (int trips = 0; trips < 4; ++trips) {
     const auto graph = power_iteration(trips);
-    const MemoryPlan copying = plan_with_rotation(graph, false), plan = plan_with_rotation(graph);
+    const MemoryPlan copying = plan_with_double_buffers(graph, false), plan = plan_with_double_buffers(graph);
     EXPECT_EQ(trip_moves(copying), 1U);
     EXPECT_EQ(trip_moves(plan), 0U);
     EXPECT_EQ(plan.arena_bytes, copying.arena_bytes);
-    ASSERT_THAT(plan.rotations, SizeIs(1));
-    EXPECT_EQ(plan.rotations[0].turns, 2);
-    EXPECT_THAT(plan.rotations[0].home[1], SizeIs(1));
-    expect_reference_when_rotated(graph, Where::accelerator, static_cast<std::uint64_t>(trips));
+    ASSERT_THAT(plan.double_buffered_loops, SizeIs(1));
+    EXPECT_EQ(plan.double_buffered_loops[0].turns, 2);
+    EXPECT_THAT(plan.double_buffered_loops[0].home[1], SizeIs(1));
+    expect_reference_when_double_buffered(graph, Where::accelerator, static_cast<std::uint64_t>(trips));
   }
 }
 
-TEST(Rotation, ValuesThatChangePlacesTakeTurns) {
+TEST(DoubleBuffering, ValuesThatChangePlacesTakeTurns) {
   for (int trips = 0; trips < 4; ++trips) {
     const auto graph = matrix_program([trips](Tensor, Tensor x, Tensor y, Tensor) {
       return for_loop(trips, std::tuple(x, y), [](Tensor, Tensor p, Tensor q) { return std::tuple(q, p); });
     });
-    const MemoryPlan plan = plan_with_rotation(graph);
+    const MemoryPlan plan = plan_with_double_buffers(graph);
     EXPECT_EQ(trip_moves(plan), 0U);
-    ASSERT_THAT(plan.rotations, SizeIs(1));
-    EXPECT_EQ(plan.rotations[0].turns, 2);
-    EXPECT_THAT(plan.rotations[0].home[1], SizeIs(3));  // moved once, through a third buffer
-    expect_reference_when_rotated(graph, Where::accelerator, static_cast<std::uint64_t>(trips));
+    ASSERT_THAT(plan.double_buffered_loops, SizeIs(1));
+    EXPECT_EQ(plan.double_buffered_loops[0].turns, 2);
+    EXPECT_THAT(plan.double_buffered_loops[0].home[1], SizeIs(3));  // moved once, through a third buffer
+    expect_reference_when_double_buffered(graph, Where::accelerator, static_cast<std::uint64_t>(trips));
   }
 }
 
-TEST(Rotation, ARowOfThreeValuesHasFourPlaces) {
+TEST(DoubleBuffering, ARowOfThreeValuesHasFourPlaces) {
   for (int trips = 0; trips < 6; ++trips) {
     const auto graph = matrix_program([trips](Tensor a, Tensor x, Tensor y, Tensor z) {
       return for_loop(trips, std::tuple(x, y, z),
                       [&](Tensor, Tensor p, Tensor q, Tensor r) { return std::tuple(q, r, matmul(a, matmul(q, p) + r) * 0.1); });
     });
-    const MemoryPlan plan = plan_with_rotation(graph);
+    const MemoryPlan plan = plan_with_double_buffers(graph);
     EXPECT_EQ(trip_moves(plan), 0U);
-    ASSERT_THAT(plan.rotations, SizeIs(1));
-    EXPECT_GE(plan.rotations[0].turns, 3);
-    expect_reference_when_rotated(graph, Where::accelerator, static_cast<std::uint64_t>(trips));
+    ASSERT_THAT(plan.double_buffered_loops, SizeIs(1));
+    EXPECT_GE(plan.double_buffered_loops[0].turns, 3);
+    expect_reference_when_double_buffered(graph, Where::accelerator, static_cast<std::uint64_t>(trips));
   }
 }
 
-TEST(Rotation, WhatHasTooManyTurnsIsCopied) {
+TEST(DoubleBuffering, WhatHasTooManyTurnsIsCopied) {
   const auto graph = matrix_program([](Tensor, Tensor x, Tensor y, Tensor z) {
     return for_loop(7, std::tuple(x, y, z, x + y, y + z), [](Tensor, Tensor p, Tensor q, Tensor r, Tensor s, Tensor t) {
       return std::tuple(q, r, p, t, s);  // three and two
     });
   });
-  const MemoryPlan plan = plan_with_rotation(graph);
-  ASSERT_THAT(plan.rotations, SizeIs(1));
-  EXPECT_EQ(plan.rotations[0].turns, 3);
+  const MemoryPlan plan = plan_with_double_buffers(graph);
+  ASSERT_THAT(plan.double_buffered_loops, SizeIs(1));
+  EXPECT_EQ(plan.double_buffered_loops[0].turns, 3);
   EXPECT_EQ(trip_moves(plan), 3U);
-  expect_reference_when_rotated(graph, Where::accelerator, 1);
+  expect_reference_when_double_buffered(graph, Where::accelerator, 1);
 }
 
-TEST(Rotation, WhatIsYieldedTwiceOrComesFromOutsideIsCopied) {
+TEST(DoubleBuffering, WhatIsYieldedTwiceOrComesFromOutsideIsCopied) {
   const auto twice = matrix_program([](Tensor a, Tensor x, Tensor y, Tensor) {
     return for_loop(3, std::tuple(x, y), [&](Tensor, Tensor p, Tensor q) {
       const Tensor next = matmul(a, p + matmul(q, p)) * 0.1;
@@ -130,13 +131,13 @@ TEST(Rotation, WhatIsYieldedTwiceOrComesFromOutsideIsCopied) {
   const auto itself = matrix_program([](Tensor, Tensor x, Tensor y, Tensor) {
     return for_loop(3, std::tuple(x, y), [](Tensor, Tensor p, Tensor) { return std::tuple(p, p); });
   });
-  for (const auto& graph : {twice, outside, itself}) expect_reference_when_rotated(graph, Where::accelerator, 1);
-  EXPECT_THAT(plan_with_rotation(itself).rotations, IsEmpty());
-  EXPECT_EQ(trip_moves(plan_with_rotation(itself)), 1U);
-  EXPECT_GT(trip_moves(plan_with_rotation(outside)), 0U);
+  for (const auto& graph : {twice, outside, itself}) expect_reference_when_double_buffered(graph, Where::accelerator, 1);
+  EXPECT_THAT(plan_with_double_buffers(itself).double_buffered_loops, IsEmpty());
+  EXPECT_EQ(trip_moves(plan_with_double_buffers(itself)), 1U);
+  EXPECT_GT(trip_moves(plan_with_double_buffers(outside)), 0U);
 }
 
-TEST(Rotation, OfLoopsInsideEachOtherTheInnermostTakesTurns) {
+TEST(DoubleBuffering, OfLoopsInsideEachOtherTheInnermostTakesTurns) {
   const auto graph = matrix_program([](Tensor a, Tensor x, Tensor y, Tensor) {
     return for_loop(3, std::tuple(x, y), [&](Tensor, Tensor p, Tensor q) {
       const Tensor inner = for_loop(3, q, [&](Tensor i, Tensor v) {
@@ -147,27 +148,27 @@ TEST(Rotation, OfLoopsInsideEachOtherTheInnermostTakesTurns) {
       return std::tuple(inner, p);
     });
   });
-  const MemoryPlan plan = plan_with_rotation(graph);
-  ASSERT_THAT(plan.rotations, SizeIs(1));
+  const MemoryPlan plan = plan_with_double_buffers(graph);
+  ASSERT_THAT(plan.double_buffered_loops, SizeIs(1));
   EXPECT_GT(trip_moves(plan), 0U);  // those of the outer loop
-  expect_reference_when_rotated(graph, Where::accelerator, 1);
-  expect_reference_when_rotated(graph, Where::random, 2);
+  expect_reference_when_double_buffered(graph, Where::accelerator, 1);
+  expect_reference_when_double_buffered(graph, Where::random, 2);
 }
 
-TEST(Rotation, GivesWayWhereMemoryIsShort) {
+TEST(DoubleBuffering, GivesWayWhereMemoryIsShort) {
   const auto graph = matrix_program([](Tensor a, Tensor x, Tensor, Tensor) {
     return for_loop(5, x, [&](Tensor, Tensor v) {
       const Tensor first = matmul(a, v), second = matmul(first, a) * 0.1;
       return matmul(v, second);
     });
   });
-  const MemoryPlan copying = plan_with_rotation(graph, false), plan = plan_with_rotation(graph);
+  const MemoryPlan copying = plan_with_double_buffers(graph, false), plan = plan_with_double_buffers(graph);
   ASSERT_GT(plan.arena_bytes, copying.arena_bytes);
   EXPECT_LE(plan.arena_bytes, copying.arena_bytes + 2 * 256);
-  expect_reference_when_rotated(graph, Where::accelerator, 1, static_cast<double>(copying.arena_bytes));
+  expect_reference_when_double_buffered(graph, Where::accelerator, 1, static_cast<double>(copying.arena_bytes));
 }
 
-TEST(Rotation, ARunAfterOneThatFailedInAnOddTurnBeginsAsTheFirst) {
+TEST(DoubleBuffering, ARunAfterOneThatFailedInAnOddTurnBeginsAsTheFirst) {
   std::atomic<int> calls = 0;
   const auto graph = matrix_program([&calls](Tensor a, Tensor x, Tensor, Tensor) {
     return for_loop(5, x, [&](Tensor, Tensor v) {
@@ -181,7 +182,7 @@ TEST(Rotation, ARunAfterOneThatFailedInAnOddTurnBeginsAsTheFirst) {
       return matmul(matmul(a, to_accelerator(h)) * 0.1, v);
     });
   });
-  ASSERT_THAT(plan_with_rotation(graph).rotations, SizeIs(1));
+  ASSERT_THAT(plan_with_double_buffers(graph).double_buffered_loops, SizeIs(1));
   RunOptions options;
   options.inputs = random_inputs(*graph, 1);
   const std::unique_ptr<Executor> executor = executor_for(plan_for(graph, Where::accelerator), simulated_setup());
@@ -199,14 +200,14 @@ std::shared_ptr<const Graph> random_loops(std::uint64_t seed) {
 }
 
 /// Checks, for each turn of a rotating loop, that values which are live at the same moment of an iteration do not overlap.
-void expect_apart(const Planned& planned, std::int64_t twice_from, std::size_t& compared) {
+void expect_no_overlap(const Planned& planned, std::int64_t twice_from, std::size_t& compared) {
   const Graph& graph = *planned.program->graph;
   const MemoryPlan plan = plan_memory(*planned.program, kAccelerator, false, {}, {0, true, twice_from});
   const Liveness liveness = find_liveness(*planned.program, kAccelerator);
   for (std::size_t b = 0; b < plan.blocks.size(); ++b) {
     for (std::size_t s = 0; s < plan.blocks[b].size(); ++s) {
-      if (plan.blocks[b][s].rotation < 0) continue;
-      const Rotation& rotation = plan.rotations[static_cast<std::size_t>(plan.blocks[b][s].rotation)];
+      if (plan.blocks[b][s].double_buffers < 0) continue;
+      const DoubleBuffers& double_buffers = plan.double_buffered_loops[static_cast<std::size_t>(plan.blocks[b][s].double_buffers)];
       const Liveness::Times& loop = liveness.times[b][s];
       const auto together = [&](ValueId v, ValueId w) {
         for (const Interval& x : liveness.lives[v].live)
@@ -219,8 +220,10 @@ void expect_apart(const Planned& planned, std::int64_t twice_from, std::size_t& 
           const StorageIndex a = plan.storage_of[ValueId(v)], c = plan.storage_of[ValueId(w)];
           if (a == kNoStorage || c == kNoStorage || !together(ValueId(v), ValueId(w))) continue;
           if (a == c && whose_bytes(graph, ValueId(v)) == whose_bytes(graph, ValueId(w))) continue;
-          for (std::int32_t turn = 0; turn < rotation.turns; ++turn) {
-            const auto range = [&](StorageIndex each) { return plan.storages[static_cast<std::size_t>(rotation.at(each, turn))].range; };
+          for (std::int32_t turn = 0; turn < double_buffers.turns; ++turn) {
+            const auto range = [&](StorageIndex each) {
+              return plan.storages[static_cast<std::size_t>(double_buffers.at(each, turn))].range;
+            };
             ASSERT_FALSE(overlap(range(a), range(c))) << "values " << v << " and " << w << " in turn " << turn;
             ++compared;
           }
@@ -230,29 +233,29 @@ void expect_apart(const Planned& planned, std::int64_t twice_from, std::size_t& 
   }
 }
 
-TEST(Rotation, NoTwoValuesNeededAtOnceOverlapInAnyTurn) {
+TEST(DoubleBuffering, NoTwoValuesNeededAtOnceOverlapInAnyTurn) {
   std::size_t compared = 0;
   for (std::uint64_t seed = 0; seed < draws(150U) && !HasFailure(); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     const auto graph = random_loops(seed);
     for (const Where where : {Where::accelerator, Where::random})
-      for (const std::int64_t twice_from : {0, 1}) expect_apart(plan_for(graph, where, seed), twice_from, compared);
+      for (const std::int64_t twice_from : {0, 1}) expect_no_overlap(plan_for(graph, where, seed), twice_from, compared);
   }
   EXPECT_GT(compared, 5000U);
 }
 
-TEST(Rotation, RandomLoopsEqualTheReference) {
-  std::size_t rotations = 0, odd = 0;
+TEST(DoubleBuffering, RandomLoopsEqualTheReference) {
+  std::size_t loops = 0, odd = 0;
   for (std::uint64_t seed = 0; seed < draws(100U) && !HasFailure(); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     const auto graph = random_loops(seed);
-    for (const Rotation& rotation : plan_with_rotation(graph).rotations) {
-      ++rotations;
-      odd += rotation.turns == 2 ? 0 : 1;
+    for (const DoubleBuffers& double_buffers : plan_with_double_buffers(graph).double_buffered_loops) {
+      ++loops;
+      odd += double_buffers.turns == 2 ? 0 : 1;
     }
-    for (const Where where : {Where::accelerator, Where::random}) expect_reference_when_rotated(graph, where, seed);
+    for (const Where where : {Where::accelerator, Where::random}) expect_reference_when_double_buffered(graph, where, seed);
   }
-  EXPECT_GT(rotations, 50U);
+  EXPECT_GT(loops, 50U);
   EXPECT_GT(odd, 10U);
 }
 

@@ -1,4 +1,4 @@
-#include "partitioner/apply/packets.h"
+#include "partitioner/apply/coalesce.h"
 
 #include <algorithm>
 #include <tuple>
@@ -12,10 +12,10 @@ std::int64_t bytes_of(const Program& program, ChannelId channel) {
 }
 
 std::int64_t padded(std::int64_t bytes) {
-  return (bytes + kPacketAlignment - 1) / kPacketAlignment * kPacketAlignment;
+  return (bytes + kCoalescedAlignment - 1) / kCoalescedAlignment * kCoalescedAlignment;
 }
 
-/// Groups adjacent sends into packets, then moves the steps and renumbers the global order.
+/// Groups adjacent sends into coalesced transfers, then moves the steps and renumbers the global order.
 class Packer {
  public:
   Packer(Program& program, const std::function<bool(ChannelId)>& may_travel)
@@ -23,8 +23,8 @@ class Packer {
 
   void run() {
     for (const DeviceProgram& device : program_.devices)
-      for (const Block& block : device.blocks) find_packets(block);
-    if (program_.packets.empty()) return;
+      for (const Block& block : device.blocks) find_coalesced(block);
+    if (program_.coalesced_transfers.empty()) return;
     find_receives();
     find_places();
     put_in_order();
@@ -34,38 +34,38 @@ class Packer {
  private:
   static constexpr std::int64_t kNever = -1;
   /// The position of a step in the global order: an order number, and the place among steps with the same number.
-  using Place = std::pair<std::int64_t, std::size_t>;
-  struct Places {
-    Place send, receive;
+  using OrderKey = std::pair<std::int64_t, std::size_t>;
+  struct NewOrder {
+    OrderKey send, receive;
   };
 
-  /// Collects runs of adjacent sends into packets, with one open packet for each destination.
-  void find_packets(const Block& block) {
-    std::vector<Packet> open(program_.devices.size());
-    const auto close = [&](Packet& packet) {
-      if (packet.channels.size() > 1) add(packet);
-      packet = {};
+  /// Collects runs of adjacent sends into coalesced transfers, with one open transfer for each destination.
+  void find_coalesced(const Block& block) {
+    std::vector<CoalescedTransfer> open(program_.devices.size());
+    const auto close = [&](CoalescedTransfer& coalesced) {
+      if (coalesced.channels.size() > 1) add(coalesced);
+      coalesced = {};
     };
     for (const Step& step : block.steps) {
       if (step.kind != StepKind::send) {
-        for (Packet& packet : open) close(packet);
+        for (CoalescedTransfer& coalesced : open) close(coalesced);
         continue;
       }
       const std::int64_t bytes = bytes_of(program_, step.channel);
-      if (bytes > kMostPacketBytes || !may_travel_(step.channel)) continue;
-      Packet& packet = open[program_.channels[step.channel].to.index];
-      if (packet.bytes + bytes > kMostPacketBytes || packet.channels.size() == kMostPacketValues) close(packet);
-      packet.channels.push_back(step.channel);
-      packet.bytes += padded(bytes);
+      if (bytes > kMostCoalescedBytes || !may_travel_(step.channel)) continue;
+      CoalescedTransfer& coalesced = open[program_.channels[step.channel].to.index];
+      if (coalesced.bytes + bytes > kMostCoalescedBytes || coalesced.channels.size() == kMostCoalescedValues) close(coalesced);
+      coalesced.channels.push_back(step.channel);
+      coalesced.bytes += padded(bytes);
     }
-    for (Packet& packet : open) close(packet);
+    for (CoalescedTransfer& coalesced : open) close(coalesced);
   }
 
-  void add(const Packet& packet) {
-    const PacketId id = program_.packets.push_back(packet);
+  void add(const CoalescedTransfer& coalesced) {
+    const CoalescedId id = program_.coalesced_transfers.push_back(coalesced);
     std::int64_t offset = 0;
-    for (const ChannelId channel : packet.channels) {
-      program_.channels[channel].packet = id;
+    for (const ChannelId channel : coalesced.channels) {
+      program_.channels[channel].coalesced = id;
       program_.channels[channel].offset = offset;
       offset += padded(bytes_of(program_, channel));
     }
@@ -86,19 +86,21 @@ class Packer {
     });
   }
 
-  /// All values of a packet are sent where its first value was, and received where the earliest of them was, which is later still.
+  /// All values of a coalesced transfer are sent where its first value was, and received where the earliest of them was, which is later
+  /// still.
   void find_places() {
-    for (const Packet& packet : program_.packets) {
-      std::int64_t first = received_[packet.channels[0]];
-      for (const ChannelId channel : packet.channels) first = std::min(first, received_[channel]);
-      for (std::size_t i = 0; i < packet.channels.size(); ++i) moved_[packet.channels[i]] = {{sent_[packet.channels[0]], i}, {first, i}};
+    for (const CoalescedTransfer& coalesced : program_.coalesced_transfers) {
+      std::int64_t first = received_[coalesced.channels[0]];
+      for (const ChannelId channel : coalesced.channels) first = std::min(first, received_[channel]);
+      for (std::size_t i = 0; i < coalesced.channels.size(); ++i)
+        moved_[coalesced.channels[i]] = {{sent_[coalesced.channels[0]], i}, {first, i}};
     }
   }
 
-  [[nodiscard]] Place place(const Step& step) const {
-    const bool moves = (step.kind == StepKind::send || step.kind == StepKind::receive) && program_.channels[step.channel].packet;
+  [[nodiscard]] OrderKey place(const Step& step) const {
+    const bool moves = (step.kind == StepKind::send || step.kind == StepKind::receive) && program_.channels[step.channel].coalesced;
     if (!moves) return {step.order, 0};
-    const Places& places = moved_[step.channel];
+    const NewOrder& places = moved_[step.channel];
     return step.kind == StepKind::send ? places.send : places.receive;
   }
 
@@ -109,7 +111,7 @@ class Packer {
   }
 
   void number_anew() {
-    std::vector<Place> places;
+    std::vector<OrderKey> places;
     each_step([&](const Step& step) { places.push_back(place(step)); });
     std::sort(places.begin(), places.end());
     places.erase(std::unique(places.begin(), places.end()), places.end());
@@ -119,7 +121,7 @@ class Packer {
   Program& program_;
   const std::function<bool(ChannelId)>& may_travel_;
   IdVector<ChannelId, std::int64_t> sent_, received_;
-  IdVector<ChannelId, Places> moved_;
+  IdVector<ChannelId, NewOrder> moved_;
 };
 
 const LinkDirection& link_of(const CostedProblem& costed, const Channel& channel) {
@@ -128,7 +130,7 @@ const LinkDirection& link_of(const CostedProblem& costed, const Channel& channel
 
 }  // namespace
 
-void form_packets(Program& program, const std::function<bool(ChannelId)>& may_travel) {
+void coalesce_transfers(Program& program, const std::function<bool(ChannelId)>& may_travel) {
   Packer(program, may_travel).run();
 }
 
@@ -137,9 +139,9 @@ IdVector<ChannelId, double> channel_seconds(const Program& program, const Costed
   seconds.reserve(program.channels.size());
   for (const Channel& channel : program.channels)
     seconds.push_back(costed.problem.values[channel.value.index].seconds(channel.from, channel.to));
-  for (const Packet& packet : program.packets) {
+  for (const CoalescedTransfer& coalesced : program.coalesced_transfers) {
     double bytes = 0, before = 0;
-    for (const ChannelId channel : packet.channels) {
+    for (const ChannelId channel : coalesced.channels) {
       bytes += static_cast<double>(bytes_of(program, channel));
       const double until = std::max(before, link_of(costed, program.channels[channel]).seconds(bytes));
       seconds[channel] = until - std::exchange(before, until);
@@ -148,9 +150,9 @@ IdVector<ChannelId, double> channel_seconds(const Program& program, const Costed
   return seconds;
 }
 
-double saved_seconds(const Program& program, const CostedProblem& costed, PacketId packet) {
+double saved_seconds(const Program& program, const CostedProblem& costed, CoalescedId coalesced) {
   double alone = 0, bytes = 0;
-  const std::vector<ChannelId>& channels = program.packets[packet].channels;
+  const std::vector<ChannelId>& channels = program.coalesced_transfers[coalesced].channels;
   for (const ChannelId id : channels) {
     const Channel& channel = program.channels[id];
     alone += costed.problem.values[channel.value.index].seconds(channel.from, channel.to);

@@ -1,4 +1,4 @@
-#include "executor/cuda/kernels/packet.h"
+#include "executor/cuda/kernels/coalesced_copy.h"
 
 #include <algorithm>
 #include <bit>
@@ -18,9 +18,9 @@ std::string text_of(std::size_t room, bool unpacks) {
   };
   std::string text = "typedef unsigned char u8;\nstruct alignas(16) Words { unsigned long long lane[2]; };\n";
   text += std::string("extern \"C\" __global__ void ") + (unpacks ? "unpack" : "pack") + "(";
-  const std::string packet = unpacks ? ", const u8* packet" : ", u8* packet";
+  const std::string packed = unpacks ? ", const u8* packed" : ", u8* packed";
   const std::string pieces = parameters(unpacks ? "u8* " : "const u8* ", "p");
-  const std::string all = (unpacks ? packet + pieces : pieces + packet) + parameters("long long ", "c");
+  const std::string all = (unpacks ? packed + pieces : pieces + packed) + parameters("long long ", "c");
   text += all.substr(2) + ") {\n";
   text += unpacks ? "  u8* piece = p0;\n" : "  const u8* piece = p0;\n";
   text += "  long long place = c0;\n  switch (blockIdx.x) {\n";
@@ -29,8 +29,8 @@ std::string text_of(std::size_t room, bool unpacks) {
     text += "    case " + n + ": piece = p" + n + "; place = c" + n + "; break;\n";
   }
   text += "  }\n  const unsigned bytes = (unsigned)place, at = 16 * (blockIdx.y * blockDim.x + threadIdx.x);\n";
-  text += unpacks ? "  const u8* from = packet + (place >> 32);\n  u8* to = piece;\n"
-                  : "  const u8* from = piece;\n  u8* to = packet + (place >> 32);\n";
+  text += unpacks ? "  const u8* from = packed + (place >> 32);\n  u8* to = piece;\n"
+                  : "  const u8* from = piece;\n  u8* to = packed + (place >> 32);\n";
   text += "  if (at + 16 <= bytes) {\n    *(Words*)(to + at) = *(const Words*)(from + at);\n  } else {\n";
   text += "    for (unsigned i = at; i < bytes; ++i) to[i] = from[i];\n  }\n}\n";
   return text;
@@ -38,13 +38,13 @@ std::string text_of(std::size_t room, bool unpacks) {
 
 }  // namespace
 
-std::size_t packet_room(std::size_t pieces) {
+std::size_t coalesced_copy_room(std::size_t pieces) {
   return std::bit_ceil(std::max<std::size_t>(pieces, 2));
 }
 
-KernelSource packet_source(std::span<const Piece> pieces, bool unpacks) {
+KernelSource coalesced_copy_source(std::span<const Piece> pieces, bool unpacks) {
   KernelSource source;
-  const std::size_t room = packet_room(pieces.size());
+  const std::size_t room = coalesced_copy_room(pieces.size());
   source.text = text_of(room, unpacks);
   KernelLaunch launch;
   launch.entry = unpacks ? "unpack" : "pack";

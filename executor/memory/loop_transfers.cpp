@@ -1,4 +1,4 @@
-#include "executor/memory/crossings.h"
+#include "executor/memory/loop_transfers.h"
 
 namespace cleave::runtime {
 namespace {
@@ -22,8 +22,8 @@ std::vector<ValueId> travelling(const Program& program, ChannelId channel, std::
 
 }  // namespace
 
-std::vector<std::optional<StepPlace>> loops_around(const DeviceProgram& program) {
-  std::vector<std::optional<StepPlace>> around(program.blocks.size());
+std::vector<std::optional<StepPosition>> loops_around(const DeviceProgram& program) {
+  std::vector<std::optional<StepPosition>> around(program.blocks.size());
   std::vector<std::size_t> open;
   if (!around.empty()) open.push_back(0);
   while (!open.empty()) {
@@ -33,7 +33,7 @@ std::vector<std::optional<StepPlace>> loops_around(const DeviceProgram& program)
       const Step& step = program.blocks[b].steps[s];
       for (const BlockIndex inner : step.blocks) {
         if (inner == kNoBlock) continue;
-        around[static_cast<std::size_t>(inner)] = step.kind == StepKind::branch ? around[b] : StepPlace{b, s};
+        around[static_cast<std::size_t>(inner)] = step.kind == StepKind::branch ? around[b] : StepPosition{b, s};
         open.push_back(static_cast<std::size_t>(inner));
       }
     }
@@ -41,16 +41,16 @@ std::vector<std::optional<StepPlace>> loops_around(const DeviceProgram& program)
   return around;
 }
 
-std::vector<Crossing> find_crossings(const Program& program, DeviceId device, std::int64_t bytes) {
+std::vector<LoopTransfer> find_loop_transfers(const Program& program, DeviceId device, std::int64_t bytes) {
   const std::vector<Block>& blocks = program.devices[device].blocks;
-  const std::vector<std::optional<StepPlace>> around = loops_around(program.devices[device]);
-  std::vector<Crossing> found;
+  const std::vector<std::optional<StepPosition>> around = loops_around(program.devices[device]);
+  std::vector<LoopTransfer> found;
   for (std::size_t b = 0; b < blocks.size(); ++b) {
     if (!around[b] || !may_repeat(program.graph->nodes[blocks[around[b]->block].steps[around[b]->step].node])) continue;
     for (const Step& step : blocks[b].steps) {
       if ((step.kind != StepKind::send && step.kind != StepKind::receive) || follows(program, step.channel)) continue;
-      Crossing crossing{*around[b], travelling(program, step.channel, bytes)};
-      if (!crossing.values.empty()) found.push_back(std::move(crossing));
+      LoopTransfer transfer{*around[b], travelling(program, step.channel, bytes)};
+      if (!transfer.values.empty()) found.push_back(std::move(transfer));
     }
   }
   return found;

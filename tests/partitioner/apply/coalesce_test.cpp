@@ -1,6 +1,6 @@
-// Coalesced transfers (packets) on random graphs and random placements: their members, that splitting them changes nothing but time, the
+// Coalesced transfers on random graphs and random placements: their members, that splitting them changes nothing but time, the
 // time that they save, and that invalid ones are detected.
-#include "partitioner/apply/packets.h"
+#include "partitioner/apply/coalesce.h"
 
 #include <gtest/gtest.h>
 
@@ -18,15 +18,15 @@
 namespace cleave::testing {
 namespace {
 
-struct PacketParts {
+struct CoalescedParts {
   std::shared_ptr<const Graph> graph;
   CostedProblem costed;
   Transfers transfers;
   Program program;
 };
 
-PacketParts split_packets_randomly(std::uint64_t seed, RandomGraphOptions options = {}, std::size_t ahead = kAllAhead) {
-  PacketParts parts;
+CoalescedParts split_coalesced_randomly(std::uint64_t seed, RandomGraphOptions options = {}, std::size_t ahead = kAllAhead) {
+  CoalescedParts parts;
   parts.graph = std::make_shared<const Graph>(random_graph(seed, options));
   CostModel model;
   model.machine = *Machine::shipped("simulated");
@@ -67,34 +67,34 @@ std::vector<std::vector<ChannelId>> rows_of(const Program& program) {
   return rows;
 }
 
-TEST(Packets, HaveAllSmallValuesThatLeaveSideBySide) {
-  std::size_t packets = 0;
+TEST(Coalesce, HaveAllSmallValuesThatLeaveSideBySide) {
+  std::size_t coalesced_transfers = 0;
   for (std::uint64_t seed = 0; seed < draws(300U); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
-    const PacketParts parts = split_packets_randomly(seed);
+    const CoalescedParts parts = split_coalesced_randomly(seed);
     const std::vector<std::string> complaints = verify(parts.program);
     ASSERT_TRUE(complaints.empty()) << complaints.front() << "\n" << print(parts.program);
     for (const std::vector<ChannelId>& row : rows_of(parts.program)) {
       std::int64_t bytes = 0;
       std::size_t small = 0;
       for (const ChannelId channel : row) {
-        bytes += bytes_of(parts.program, channel) + kPacketAlignment;
-        small += bytes_of(parts.program, channel) <= kMostPacketBytes ? 1 : 0;
+        bytes += bytes_of(parts.program, channel) + kCoalescedAlignment;
+        small += bytes_of(parts.program, channel) <= kMostCoalescedBytes ? 1 : 0;
       }
-      if (bytes > kMostPacketBytes || row.size() > kMostPacketValues) continue;
-      for (const ChannelId channel : row) EXPECT_EQ(parts.program.channels[channel].packet.valid(), small > 1);
-      for (const ChannelId channel : row) EXPECT_EQ(parts.program.channels[channel].packet, parts.program.channels[row[0]].packet);
+      if (bytes > kMostCoalescedBytes || row.size() > kMostCoalescedValues) continue;
+      for (const ChannelId channel : row) EXPECT_EQ(parts.program.channels[channel].coalesced.valid(), small > 1);
+      for (const ChannelId channel : row) EXPECT_EQ(parts.program.channels[channel].coalesced, parts.program.channels[row[0]].coalesced);
     }
-    packets += parts.program.packets.size();
+    coalesced_transfers += parts.program.coalesced_transfers.size();
   }
-  EXPECT_GT(packets, draws(200U));
+  EXPECT_GT(coalesced_transfers, draws(200U));
 }
 
-TEST(Packets, TakenApartAreStillARightProgramThatTakesLonger) {
+TEST(Coalesce, TakenApartAreStillARightProgramThatTakesLonger) {
   double saved = 0;
   for (std::uint64_t seed = 0; seed < draws(200U); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
-    const PacketParts parts = split_packets_randomly(seed);
+    const CoalescedParts parts = split_coalesced_randomly(seed);
     const Program apart = unpacked(parts.program);
     const std::vector<std::string> complaints = verify(apart);
     ASSERT_TRUE(complaints.empty()) << complaints.front();
@@ -106,9 +106,9 @@ TEST(Packets, TakenApartAreStillARightProgramThatTakesLonger) {
     double copies = 0, latencies = 0;
     const IdVector<ChannelId, double> packed = channel_seconds(parts.program, parts.costed), single = channel_seconds(apart, parts.costed);
     for (std::size_t c = 0; c < packed.size(); ++c) copies += single[ChannelId(c)] - packed[ChannelId(c)];
-    for (std::size_t p = 0; p < parts.program.packets.size(); ++p) {
-      const std::vector<ChannelId>& all = parts.program.packets[PacketId(p)].channels;
-      EXPECT_NEAR(saved_seconds(parts.program, parts.costed, PacketId(p)), static_cast<double>(all.size() - 1) * 1e-5, 1e-12);
+    for (std::size_t p = 0; p < parts.program.coalesced_transfers.size(); ++p) {
+      const std::vector<ChannelId>& all = parts.program.coalesced_transfers[CoalescedId(p)].channels;
+      EXPECT_NEAR(saved_seconds(parts.program, parts.costed, CoalescedId(p)), static_cast<double>(all.size() - 1) * 1e-5, 1e-12);
       latencies += static_cast<double>(all.size() - 1) * parts.costed.to_host.latency_seconds;
     }
     EXPECT_NEAR(copies, latencies, 1e-12);
@@ -116,18 +116,18 @@ TEST(Packets, TakenApartAreStillARightProgramThatTakesLonger) {
   EXPECT_GT(saved, draws(1000) * 1e-6);  // seconds: 1e-3 over all seeds of a release build
 }
 
-TEST(Packets, LeaveAloneWhatIsReceivedWhenThereIsRoom) {
+TEST(Coalesce, LeaveAloneWhatIsReceivedWhenThereIsRoom) {
   RandomGraphOptions straight;
   straight.control_flow = false;
   std::size_t arguments = 0;
   for (std::uint64_t seed = 0; seed < 60; ++seed) {
-    const PacketParts parts = split_packets_randomly(seed, straight, 1);
+    const CoalescedParts parts = split_coalesced_randomly(seed, straight, 1);
     EXPECT_TRUE(verify(parts.program).empty());
     for (const Channel& channel : parts.program.channels) {
       const NodeKind kind = parts.graph->producer(channel.value).kind;
       const bool given = kind == NodeKind::input || kind == NodeKind::parameter || kind == NodeKind::constant;
       if (channel.to == kHost || !given || channel.region != Graph::kRoot) continue;
-      EXPECT_FALSE(channel.packet.valid());
+      EXPECT_FALSE(channel.coalesced.valid());
       ++arguments;
     }
   }
@@ -148,12 +148,12 @@ Plan plan_of_arguments(int arguments, int elements) {
   return plan(parse_model(text + "program:\n  - y: " + sum + "\noutputs: [y]\n", "m.yaml"), options);
 }
 
-TEST(Packets, HoldSoManyBytesAndSoManyValues) {
+TEST(Coalesce, HoldSoManyBytesAndSoManyValues) {
   const auto sizes = [](const Plan& plan) {
     std::vector<std::size_t> values;
-    for (const Packet& packet : plan.program.packets) {
-      values.push_back(packet.channels.size());
-      EXPECT_LE(packet.bytes, kMostPacketBytes);
+    for (const CoalescedTransfer& coalesced : plan.program.coalesced_transfers) {
+      values.push_back(coalesced.channels.size());
+      EXPECT_LE(coalesced.bytes, kMostCoalescedBytes);
     }
     return values;
   };
@@ -165,10 +165,10 @@ TEST(Packets, HoldSoManyBytesAndSoManyValues) {
 
 // --- errors that verify finds -----------------------------------------------------------------------------------------------------------
 
-Program some_packets() {
+Program some_coalesced() {
   for (std::uint64_t seed = 0;; ++seed) {
-    const PacketParts parts = split_packets_randomly(seed);
-    if (!parts.program.packets.empty()) return parts.program;
+    const CoalescedParts parts = split_coalesced_randomly(seed);
+    if (!parts.program.coalesced_transfers.empty()) return parts.program;
   }
 }
 
@@ -178,39 +178,40 @@ void expect_found(Program program, const std::string& what) {
   EXPECT_NE(complaints.front().find(what), std::string::npos) << complaints.front();
 }
 
-TEST(VerifyPackets, FindsWhatIsWrong) {
-  const PacketId first(0);
-  Program program = some_packets();
-  program.packets[first].bytes = kMostPacketBytes + 1;
+TEST(VerifyCoalescedTransfers, FindsWhatIsWrong) {
+  const CoalescedId first(0);
+  Program program = some_coalesced();
+  program.coalesced_transfers[first].bytes = kMostCoalescedBytes + 1;
   expect_found(program, "too large");
 
-  program = some_packets();
-  program.packets[first].bytes = 1;
+  program = some_coalesced();
+  program.coalesced_transfers[first].bytes = 1;
   expect_found(program, "ends before");
 
-  program = some_packets();
-  program.channels[program.packets[first].channels[1]].offset = 0;
+  program = some_coalesced();
+  program.channels[program.coalesced_transfers[first].channels[1]].offset = 0;
   expect_found(program, "on top of each other");
 
-  program = some_packets();
-  program.channels[program.packets[first].channels[1]].offset += 4;
+  program = some_coalesced();
+  program.channels[program.coalesced_transfers[first].channels[1]].offset += 4;
   expect_found(program, "unaligned");
 
-  program = some_packets();
-  program.channels[program.packets[first].channels[1]].packet = {};
+  program = some_coalesced();
+  program.channels[program.coalesced_transfers[first].channels[1]].coalesced = {};
   expect_found(program, "does not say so");
 
-  program = some_packets();
-  program.packets[first].channels.pop_back();
-  expect_found(program, program.packets[first].channels.size() < 2 ? "too few" : "does not know");
+  program = some_coalesced();
+  program.coalesced_transfers[first].channels.pop_back();
+  expect_found(program, program.coalesced_transfers[first].channels.size() < 2 ? "too few" : "does not know");
 
-  program = some_packets();
-  program.channels[program.packets[first].channels[0]].packet = PacketId(99);
+  program = some_coalesced();
+  program.channels[program.coalesced_transfers[first].channels[0]].coalesced = CoalescedId(99);
   expect_found(program, "not there");
 
-  program = some_packets();
-  std::swap(program.packets[first].channels[0], program.packets[first].channels[1]);
-  std::swap(program.channels[program.packets[first].channels[0]].offset, program.channels[program.packets[first].channels[1]].offset);
+  program = some_coalesced();
+  std::swap(program.coalesced_transfers[first].channels[0], program.coalesced_transfers[first].channels[1]);
+  std::swap(program.channels[program.coalesced_transfers[first].channels[0]].offset,
+            program.channels[program.coalesced_transfers[first].channels[1]].offset);
   expect_found(program, "torn");
 }
 

@@ -1,5 +1,5 @@
-// Coalesced transfers (packets) on CUDA: the kernels that pack and unpack the values, run by the emulator and compiled by the real NVRTC,
-// and the back end on the fake driver: one launch per packet, equal results. Also large values, which are copied in chunks.
+// Coalesced transfers on CUDA: the kernels that pack and unpack the values, run by the emulator and compiled by the real NVRTC,
+// and the back end on the fake driver: one launch per coalesced transfer, equal results. Also large values, which are copied in chunks.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -7,7 +7,7 @@
 
 #include "executor/cuda/back_end.h"
 #include "executor/cuda/compiler.h"
-#include "executor/cuda/kernels/packet.h"
+#include "executor/cuda/kernels/coalesced_copy.h"
 #include "graph/trace/tracer.h"
 #include "tests/executor/cuda/cuda_plan.h"
 #include "tests/executor/run_support.h"
@@ -39,48 +39,50 @@ Array bytes_array(std::int64_t size, int first) {
   return array;
 }
 
-TEST(CudaPackets, KernelsCopyEveryByteToItsPlaceAndNoOther) {
+TEST(CudaCoalescedCopies, KernelsCopyEveryByteToItsPlaceAndNoOther) {
   if (const std::string why = KernelEmulator::unavailable(); !why.empty()) GTEST_SKIP() << why;
   KernelEmulator emulator;
   for (const auto& sizes : kSizes)
-    for (const bool unpacks : {true, false}) emulator.add(cuda::packet_source(pieces_of(sizes), unpacks));
+    for (const bool unpacks : {true, false}) emulator.add(cuda::coalesced_copy_source(pieces_of(sizes), unpacks));
   for (const auto& sizes : kSizes) {
     SCOPED_TRACE(::testing::PrintToString(sizes));
     const std::vector<Piece> pieces = pieces_of(sizes);
     const std::int64_t whole = pieces.back().offset + (pieces.back().range.bytes + 15) / 16 * 16;
     // Unused entries of the kernel's parameters have zero bytes.
     std::vector<Array> values, back;
-    for (std::size_t i = 0; i < cuda::packet_room(pieces.size()); ++i) {
+    for (std::size_t i = 0; i < cuda::coalesced_copy_room(pieces.size()); ++i) {
       values.push_back(bytes_array(i < sizes.size() ? sizes[i] : 0, static_cast<int>(13 * i + 1)));
       back.emplace_back(values.back().type());
     }
-    std::vector<Array> packet{bytes_array(whole, 0)};
-    Status status = emulator.run(cuda::packet_source(pieces, false), values, packet);
+    std::vector<Array> packed{bytes_array(whole, 0)};
+    Status status = emulator.run(cuda::coalesced_copy_source(pieces, false), values, packed);
     ASSERT_TRUE(status.ok()) << status.error().message;
     for (std::size_t i = 0; i < pieces.size(); ++i)
-      EXPECT_TRUE(std::equal(values[i].bytes(), values[i].bytes() + sizes[i], packet[0].bytes() + pieces[i].offset)) << i;
-    status = emulator.run(cuda::packet_source(pieces, true), packet, back);
+      EXPECT_TRUE(std::equal(values[i].bytes(), values[i].bytes() + sizes[i], packed[0].bytes() + pieces[i].offset)) << i;
+    status = emulator.run(cuda::coalesced_copy_source(pieces, true), packed, back);
     ASSERT_TRUE(status.ok()) << status.error().message;
     for (std::size_t i = 0; i < values.size(); ++i) EXPECT_TRUE(values[i] == back[i]) << i;
   }
 }
 
-TEST(CudaPackets, KernelsCompile) {
+TEST(CudaCoalescedCopies, KernelsCompile) {
   Result<cuda::CompilerApi> api = cuda::CompilerApi::load();
   if (!api) GTEST_SKIP() << api.error().message;
   Result<cuda::Compiler> compiler = cuda::Compiler::open(*api, {}, {});
   ASSERT_TRUE(compiler.ok());
   for (const std::size_t pieces : {2, 3, 64}) {
     for (const bool unpacks : {true, false}) {
-      const cuda::KernelSource source = cuda::packet_source(pieces_of(std::vector<std::int64_t>(pieces, 20)), unpacks);
+      const cuda::KernelSource source = cuda::coalesced_copy_source(pieces_of(std::vector<std::int64_t>(pieces, 20)), unpacks);
       const Result<std::string> image = compiler->image(source.text);
       EXPECT_TRUE(image.ok()) << image.error().message << "\n" << source.text;
     }
   }
 }
 
-TEST(CudaPackets, OfSizesAlikeHaveOneText) {
-  const auto text = [](std::size_t pieces) { return cuda::packet_source(pieces_of(std::vector<std::int64_t>(pieces, 5)), true).text; };
+TEST(CudaCoalescedCopies, OfSizesAlikeHaveOneText) {
+  const auto text = [](std::size_t pieces) {
+    return cuda::coalesced_copy_source(pieces_of(std::vector<std::int64_t>(pieces, 5)), true).text;
+  };
   EXPECT_EQ(text(5), text(8));
   EXPECT_NE(text(8), text(9));
 }
@@ -108,13 +110,13 @@ std::shared_ptr<const Graph> eight_to_two() {
   return std::make_shared<const Graph>(tracer.finish());
 }
 
-TEST(CudaPackets, AreOneLaunchAndNoCopy) {
+TEST(CudaCoalescedCopies, AreOneLaunchAndNoCopy) {
   RunOptions options;
   for (int i = 0; i < 8; ++i) options.inputs.emplace("x" + std::to_string(i), Array::of<float>({5}, {1, 2, 3, static_cast<float>(i), 0.5}));
   const Planned together = plan_on_cuda(eight_to_two(), Where::accelerator);
   Planned apart = together;
   apart.program = std::make_shared<const Program>(unpacked(*together.program));
-  ASSERT_FALSE(together.program->packets.empty());
+  ASSERT_FALSE(together.program->coalesced_transfers.empty());
   const Outcome expected = run_with(options, [&](const RunOptions& o) { return run_reference(*together.program->graph, o); });
   std::map<bool, std::int64_t> copies, launches;
   for (const auto schedule : {FakeDriver::Schedule::eager, FakeDriver::Schedule::latest, FakeDriver::Schedule::random}) {
@@ -138,7 +140,7 @@ TEST(CudaPackets, AreOneLaunchAndNoCopy) {
     }
     EXPECT_EQ(copies[false], 8);
     EXPECT_EQ(copies[true], 0);
-    EXPECT_EQ(launches[true], launches[false] + static_cast<std::int64_t>(together.program->packets.size()));
+    EXPECT_EQ(launches[true], launches[false] + static_cast<std::int64_t>(together.program->coalesced_transfers.size()));
   }
 }
 

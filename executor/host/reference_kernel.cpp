@@ -70,11 +70,11 @@ Status give(const std::vector<Array>& results, const KernelCall& call) {
 
 }  // namespace
 
-Status run_meaning(const KernelCall& call) {
+Status run_reference(const KernelCall& call) {
   const std::vector<Array> inputs = inputs_of(call);
   Result<std::vector<Array>> results = results_of(call);
   if (!results) return results.error();
-  Status status = call.op.meaning({call.attributes, inputs, *results, call.context});
+  Status status = call.op.reference({call.attributes, inputs, *results, call.context});
   return status ? give(*results, call) : status;
 }
 

@@ -1,10 +1,10 @@
-#include "executor/memory/rotation.h"
+#include "executor/memory/double_buffering.h"
 
 #include <algorithm>
 #include <numeric>
 #include <unordered_map>
 
-#include "executor/memory/crossings.h"
+#include "executor/memory/loop_transfers.h"
 
 namespace cleave::runtime {
 namespace {
@@ -12,10 +12,10 @@ namespace {
 constexpr std::size_t kMostTurns = 4;  ///< the turns for which a loop's steps may be prepared
 constexpr std::size_t kNoParent = static_cast<std::size_t>(-1);
 
-/// Finds the rotation of one loop.
-class RotationPlanner {
+/// Finds the double buffers of one loop.
+class DoubleBufferPlanner {
  public:
-  RotationPlanner(const Graph& graph, const Step& step, const Liveness::Times& times, const Liveness& liveness, const MemoryPlan& plan)
+  DoubleBufferPlanner(const Graph& graph, const Step& step, const Liveness::Times& times, const Liveness& liveness, const MemoryPlan& plan)
       : times_(times), liveness_(liveness), plan_(plan) {
     for (const NodeId carried : step.carried) {
       const Node& node = graph.nodes[carried];
@@ -26,7 +26,7 @@ class RotationPlanner {
     }
   }
 
-  Rotation run() {
+  DoubleBuffers run() {
     std::vector<std::vector<StorageIndex>> cycles;
     for (const bool heads : {true, false}) {
       for (const StorageIndex start : order_) {
@@ -37,35 +37,35 @@ class RotationPlanner {
       }
     }
     std::stable_sort(cycles.begin(), cycles.end(), [this](const auto& a, const auto& b) { return bytes(a[0]) > bytes(b[0]); });
-    Rotation rotation;
+    DoubleBuffers double_buffers;
     for (std::vector<StorageIndex>& cycle : cycles) {
-      const std::size_t turns = std::lcm(static_cast<std::size_t>(rotation.turns), cycle.size());
+      const std::size_t turns = std::lcm(static_cast<std::size_t>(double_buffers.turns), cycle.size());
       if (turns > kMostTurns) continue;
-      rotation.turns = static_cast<std::int32_t>(turns);
-      rotation.cycles.push_back(std::move(cycle));
+      double_buffers.turns = static_cast<std::int32_t>(turns);
+      double_buffers.cycles.push_back(std::move(cycle));
     }
-    return rotation;
+    return double_buffers;
   }
 
-  /// Adds buffers for the transfers in the loop's iterations. The values of one packet rotate all or not at all, because one copy transfers
-  /// them.
-  void add_places(FoundRotation& loop, const std::vector<Crossing>& crossings) const {
+  /// Adds buffers for the transfers in the loop's iterations. The values of one coalesced transfer rotate all or not at all, because one
+  /// copy transfers them.
+  void add_places(FoundDoubleBuffers& loop, const std::vector<LoopTransfer>& transfers) const {
     const auto turns_already = [&](StorageIndex s) {
-      return loop.rotation.at(s, 1) != s || std::find(loop.crossing.begin(), loop.crossing.end(), s) != loop.crossing.end();
+      return loop.double_buffers.at(s, 1) != s || std::find(loop.transferred.begin(), loop.transferred.end(), s) != loop.transferred.end();
     };
-    for (const Crossing& crossing : crossings) {
-      if (crossing.loop != StepPlace{loop.block, loop.step}) continue;
+    for (const LoopTransfer& transfer : transfers) {
+      if (transfer.loop != StepPosition{loop.block, loop.step}) continue;
       const auto can_turn = [&](ValueId value) {
         const StorageIndex s = plan_.storage_of[value];
         return turns_already(s) || has_one_trip(s);
       };
-      if (!std::all_of(crossing.values.begin(), crossing.values.end(), can_turn)) continue;
-      for (const ValueId value : crossing.values)
-        if (const StorageIndex s = plan_.storage_of[value]; !turns_already(s)) loop.crossing.push_back(s);
+      if (!std::all_of(transfer.values.begin(), transfer.values.end(), can_turn)) continue;
+      for (const ValueId value : transfer.values)
+        if (const StorageIndex s = plan_.storage_of[value]; !turns_already(s)) loop.transferred.push_back(s);
     }
-    if (loop.crossing.empty()) return;
-    loop.rotation.turns = std::max(loop.rotation.turns, 2);
-    loop.places = loop.rotation.turns % 2 == 0 ? 2 : static_cast<std::size_t>(loop.rotation.turns);
+    if (loop.transferred.empty()) return;
+    loop.double_buffers.turns = std::max(loop.double_buffers.turns, 2);
+    loop.places = loop.double_buffers.turns % 2 == 0 ? 2 : static_cast<std::size_t>(loop.double_buffers.turns);
   }
 
  private:
@@ -97,12 +97,12 @@ class RotationPlanner {
 
   /// Whether no value in the storage is live into or out of the loop: made before and used inside, or made inside and used after.
   [[nodiscard]] bool belongs_to_loop(StorageIndex s) const {
-    const auto apart_or_inside = [this](const Interval& life) {
+    const auto disjoint_or_inside = [this](const Interval& life) {
       return life.end <= times_.begin || life.start >= times_.end || (life.start >= times_.begin && life.end <= times_.end);
     };
     return !storage(s).external && std::all_of(storage(s).values.begin(), storage(s).values.end(), [&](ValueId value) {
       const Liveness::Life& life = liveness_.lives[value];
-      return !life.whole_run && std::all_of(life.live.begin(), life.live.end(), apart_or_inside);
+      return !life.whole_run && std::all_of(life.live.begin(), life.live.end(), disjoint_or_inside);
     });
   }
 
@@ -132,7 +132,7 @@ std::vector<std::size_t> parents(const DeviceProgram& program) {
 
 }  // namespace
 
-StorageIndex Rotation::at(StorageIndex s, std::int32_t turn) const {
+StorageIndex DoubleBuffers::at(StorageIndex s, std::int32_t turn) const {
   if (turn == 0) return s;
   for (const std::vector<StorageIndex>& cycle : cycles) {
     const auto found = std::find(cycle.begin(), cycle.end(), s);
@@ -142,18 +142,18 @@ StorageIndex Rotation::at(StorageIndex s, std::int32_t turn) const {
   return s;
 }
 
-std::vector<FoundRotation> find_rotations(const Program& all, DeviceId device, const Liveness& liveness, const MemoryPlan& plan,
-                                          std::int64_t twice_from) {
+std::vector<FoundDoubleBuffers> find_double_buffers(const Program& all, DeviceId device, const Liveness& liveness, const MemoryPlan& plan,
+                                                    std::int64_t twice_from) {
   const DeviceProgram& program = all.devices[device];
   const std::vector<Block>& blocks = program.blocks;
-  const std::vector<Crossing> crossings = twice_from > 0 ? find_crossings(all, device, twice_from) : std::vector<Crossing>();
-  std::vector<FoundRotation> loops;
+  const std::vector<LoopTransfer> transfers = twice_from > 0 ? find_loop_transfers(all, device, twice_from) : std::vector<LoopTransfer>();
+  std::vector<FoundDoubleBuffers> loops;
   for (std::size_t b = 0; b < blocks.size(); ++b) {
     for (std::size_t s = 0; s < blocks[b].steps.size(); ++s)
       if (is_loop(blocks[b].steps[s])) loops.push_back({b, s, {}, {}});
   }
   // Inner loops first: they end first.
-  const auto end = [&](const FoundRotation& loop) { return liveness.times[loop.block][loop.step].end; };
+  const auto end = [&](const FoundDoubleBuffers& loop) { return liveness.times[loop.block][loop.step].end; };
   std::stable_sort(loops.begin(), loops.end(), [&](const auto& a, const auto& b) { return end(a) < end(b); });
   const std::vector<std::size_t> parent = parents(program);
   std::vector<std::uint8_t> has_one(blocks.size(), 0);  ///< has a rotating loop inside, or a command that needs fixed storages
@@ -161,32 +161,32 @@ std::vector<FoundRotation> find_rotations(const Program& all, DeviceId device, c
     if (std::none_of(blocks[b].steps.begin(), blocks[b].steps.end(), [](const Step& step) { return step.by_itself; })) continue;
     for (std::size_t a = b; a != kNoParent && !has_one[a]; a = parent[a]) has_one[a] = 1;
   }
-  std::vector<FoundRotation> found;
-  for (FoundRotation& loop : loops) {
+  std::vector<FoundDoubleBuffers> found;
+  for (FoundDoubleBuffers& loop : loops) {
     const Step& step = blocks[loop.block].steps[loop.step];
     const auto taken = [&](BlockIndex inner) { return inner != kNoBlock && has_one[static_cast<std::size_t>(inner)]; };
     if (taken(step.blocks[0]) || taken(step.blocks[1])) continue;
-    RotationPlanner finder(*all.graph, step, liveness.times[loop.block][loop.step], liveness, plan);
-    loop.rotation = finder.run();
-    finder.add_places(loop, crossings);
-    if (loop.rotation.turns == 1) continue;
+    DoubleBufferPlanner finder(*all.graph, step, liveness.times[loop.block][loop.step], liveness, plan);
+    loop.double_buffers = finder.run();
+    finder.add_places(loop, transfers);
+    if (loop.double_buffers.turns == 1) continue;
     for (std::size_t b = loop.block; b != kNoParent && !has_one[b]; b = parent[b]) has_one[b] = 1;
     found.push_back(std::move(loop));
   }
   return found;
 }
 
-std::vector<std::int32_t> rotation_of_blocks(const DeviceProgram& program, const std::vector<FoundRotation>& found) {
+std::vector<std::int32_t> index_double_buffers(const DeviceProgram& program, const std::vector<FoundDoubleBuffers>& found) {
   std::vector<std::int32_t> own(program.blocks.size(), -1);
   for (std::size_t i = 0; i < found.size(); ++i) {
     for (const BlockIndex inner : program.blocks[found[i].block].steps[found[i].step].blocks)
       if (inner != kNoBlock) own[static_cast<std::size_t>(inner)] = static_cast<std::int32_t>(i);
   }
   const std::vector<std::size_t> parent = parents(program);
-  std::vector<std::int32_t> rotation_of(program.blocks.size(), -1);
-  for (std::size_t b = 0; b < rotation_of.size(); ++b)
-    for (std::size_t a = b; a != kNoParent && rotation_of[b] < 0; a = parent[a]) rotation_of[b] = own[a];
-  return rotation_of;
+  std::vector<std::int32_t> double_buffers_by_block(program.blocks.size(), -1);
+  for (std::size_t b = 0; b < double_buffers_by_block.size(); ++b)
+    for (std::size_t a = b; a != kNoParent && double_buffers_by_block[b] < 0; a = parent[a]) double_buffers_by_block[b] = own[a];
+  return double_buffers_by_block;
 }
 
 }  // namespace cleave::runtime

@@ -20,13 +20,13 @@ namespace {
 
 using ::testing::IsEmpty;
 
-struct RotationSeen {
+struct DoubleBufferedRun {
   Outcome outcome;
   std::int64_t copies = 0, of_graphs = 0;  ///< copies within the device: single ones; nodes of all graphs
 };
 
-RotationSeen run_rotating_on_fake(const Planned& planned, const RunOptions& options, std::uint64_t variant) {
-  RotationSeen seen;
+DoubleBufferedRun run_double_buffered_on_fake(const Planned& planned, const RunOptions& options, std::uint64_t variant) {
+  DoubleBufferedRun seen;
   FakeDriver driver(static_cast<FakeDriver::Schedule>(variant % 3), variant);
   {
     cuda::CudaOptions cuda_options;
@@ -64,7 +64,7 @@ void expect_no_copies_in_trips(F&& body, int at_end) {
       RunOptions options;
       options.inputs = random_inputs(*graph, variant);
       const Outcome expected = run_with(options, [&](const RunOptions& o) { return run_reference(*graph, o); });
-      const RotationSeen seen = run_rotating_on_fake(plan_on_cuda(graph, Where::accelerator), options, variant);
+      const DoubleBufferedRun seen = run_double_buffered_on_fake(plan_on_cuda(graph, Where::accelerator), options, variant);
       expect_equal(seen.outcome, expected, false);
       EXPECT_LE(seen.copies, at_end);
       EXPECT_EQ(seen.of_graphs, 0);
@@ -73,7 +73,7 @@ void expect_no_copies_in_trips(F&& body, int at_end) {
   }
 }
 
-TEST(CudaRotation, APowerIterationCopiesNothingInItsTrips) {
+TEST(CudaDoubleBuffering, APowerIterationCopiesNothingInItsTrips) {
   const auto powers = [](int trips, Tensor a, Tensor x, Tensor, Tensor) {
     const Tensor scaled = a / sqrt(sum(a * a));
     return for_loop(trips, x, [&](Tensor, Tensor v) { return matmul(scaled, v); });
@@ -81,7 +81,7 @@ TEST(CudaRotation, APowerIterationCopiesNothingInItsTrips) {
   expect_no_copies_in_trips(powers, 2);
 }
 
-TEST(CudaRotation, ASwapCopiesNothingInItsTrips) {
+TEST(CudaDoubleBuffering, ASwapCopiesNothingInItsTrips) {
   expect_no_copies_in_trips(
       [](int trips, Tensor, Tensor x, Tensor y, Tensor) {
         return for_loop(trips, std::tuple(x, y), [](Tensor, Tensor p, Tensor q) { return std::tuple(q, p); });
@@ -89,7 +89,7 @@ TEST(CudaRotation, ASwapCopiesNothingInItsTrips) {
       5);
 }
 
-TEST(CudaRotation, ARowOfThreeValuesCopiesNothingInItsTrips) {
+TEST(CudaDoubleBuffering, ARowOfThreeValuesCopiesNothingInItsTrips) {
   expect_no_copies_in_trips(
       [](int trips, Tensor a, Tensor x, Tensor y, Tensor z) {
         return for_loop(trips, std::tuple(x, y, z),
@@ -132,7 +132,7 @@ std::map<std::string, std::int64_t> calls_of(int trips, bool in_turns, FakeDrive
   return calls;
 }
 
-TEST(CudaRotation, SecondPlacesOfWhatCrossesCostNoCallOfTheDriver) {
+TEST(CudaDoubleBuffering, SecondPlacesOfWhatCrossesCostNoCallOfTheDriver) {
   for (const auto schedule : {FakeDriver::Schedule::eager, FakeDriver::Schedule::latest, FakeDriver::Schedule::random}) {
     const auto calls = calls_of(20, true, schedule);
     EXPECT_EQ(calls, calls_of(20, false, schedule));
@@ -141,7 +141,7 @@ TEST(CudaRotation, SecondPlacesOfWhatCrossesCostNoCallOfTheDriver) {
   }
 }
 
-TEST(CudaRotation, RandomLoopsEqualTheReference) {
+TEST(CudaDoubleBuffering, RandomLoopsEqualTheReference) {
   for (std::uint64_t seed = 0; seed < draws(60U) && !HasFailure(); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     const auto graph = std::make_shared<const Graph>(RandomLoops(seed).make());
@@ -150,7 +150,7 @@ TEST(CudaRotation, RandomLoopsEqualTheReference) {
     options.inputs = random_inputs(*graph, seed);
     const Outcome expected = run_with(options, [&](const RunOptions& o) { return run_reference(*graph, o); });
     for (const Where where : {Where::accelerator, Where::random})
-      expect_equal(run_rotating_on_fake(plan_on_cuda(graph, where, seed), options, seed).outcome, expected, false);
+      expect_equal(run_double_buffered_on_fake(plan_on_cuda(graph, where, seed), options, seed).outcome, expected, false);
   }
 }
 

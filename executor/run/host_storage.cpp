@@ -1,10 +1,10 @@
-#include "executor/run/host_places.h"
+#include "executor/run/host_storage.h"
 
 #include <algorithm>
 
 namespace cleave::runtime {
 
-HostPlaces::HostPlaces(Prepared& prepared) : prepared_(prepared), graph_(prepared.graph()), plan_(prepared.plans[kHost]) {
+HostStorage::HostStorage(Prepared& prepared) : prepared_(prepared), graph_(prepared.graph()), plan_(prepared.plans[kHost]) {
   moves_.resize(plan_.storages.size(), 0);
   find_sent();
   held_.resize(prepared_.read_in_slot.size(), 0);
@@ -15,7 +15,7 @@ HostPlaces::HostPlaces(Prepared& prepared) : prepared_(prepared), graph_(prepare
 
 /// Finds values whose storage only their operation writes, and that are sent once each time they are computed: the device may read the slot
 /// while the host does, and the operation uses another slot the next time.
-void HostPlaces::find_sent() {
+void HostStorage::find_sent() {
   std::vector<int> sent(graph_.values.size(), 0);
   sent_.resize(graph_.values.size());
   const Program& program = *prepared_.program;
@@ -24,7 +24,7 @@ void HostPlaces::find_sent() {
   for (std::size_t c = 0; c < program.channels.size(); ++c) {
     const ChannelId id(c);
     const Channel& channel = program.channels[id];
-    if (channel.from != kHost || sent[channel.value.index] > 1 || channel.packet || prepared_.exchanges[id]) continue;
+    if (channel.from != kHost || sent[channel.value.index] > 1 || channel.coalesced || prepared_.exchanges[id]) continue;
     const Node& producer = graph_.producer(channel.value);
     const MemoryPlan::Storage& storage = plan_.storages[index(plan_.storage_of[channel.value])];
     if (producer.kind != NodeKind::operation || producer.region != channel.region) continue;
@@ -34,7 +34,7 @@ void HostPlaces::find_sent() {
   }
 }
 
-Status HostPlaces::allocate() {
+Status HostStorage::allocate() {
   Result<Array> arena = Array::allocate({DType::u8, {plan_.arena_bytes}});
   if (!arena) return does_not_fit(*prepared_.program, kHost, plan_, 0);
   arena_ = *std::move(arena);
@@ -44,12 +44,12 @@ Status HostPlaces::allocate() {
   return {};
 }
 
-void HostPlaces::begin() {
+void HostStorage::begin() {
   now_ = home_;
   std::fill(held_.begin(), held_.end(), 0);
 }
 
-void HostPlaces::compute(ValueId value, RunState& run) {
+void HostStorage::compute(ValueId value, RunState& run) {
   const ChannelId channel = sent_[value];
   if (!channel) return;
   const StorageIndex storage = plan_.storage_of[value];
@@ -59,13 +59,13 @@ void HostPlaces::compute(ValueId value, RunState& run) {
   now_[index(storage)] = free ? slot->data : home_[index(storage)];
 }
 
-void HostPlaces::give_back(ChannelId channel, RunState& run) {
+void HostStorage::give_back(ChannelId channel, RunState& run) {
   if (!held_[channel]) return;
   held_[channel] = 0;
   prepared_.ring(channel).release(run);
 }
 
-bool HostPlaces::keep(ChannelId channel, const Ring::Slot& slot) {
+bool HostStorage::keep(ChannelId channel, const Ring::Slot& slot) {
   if (!prepared_.read_in_slot[channel]) return false;
   const std::size_t storage = index(plan_.storage_of[prepared_.channel(channel).value]);
   const bool there = slot.at == slot.data;

@@ -1,4 +1,4 @@
-#include "executor/host/apart.h"
+#include "executor/host/isolated_thread.h"
 
 #include <chrono>
 #include <condition_variable>
@@ -75,7 +75,7 @@ struct Job {
 
 }  // namespace
 
-void run_apart(std::function<void()> work) {
+void run_isolated(std::function<void()> work) {
   if (!detail::stop_sign) return work();
   look_at_stop();
   const auto job = std::make_shared<Job>();

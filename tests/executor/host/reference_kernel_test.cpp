@@ -33,10 +33,10 @@ Status call_function(bool fills_in_place, std::byte* to, const std::function<voi
   attributes.set("function", std::shared_ptr<const HostFunction>(std::move(made)));
   const TensorView result{&kVector, to};
   const OpContext context;
-  return run_meaning({*find_op("host_call"), attributes, {}, {&result, 1}, context});
+  return run_reference({*find_op("host_call"), attributes, {}, {&result, 1}, context});
 }
 
-TEST(Meaning, AHostFunctionFillsItsPlaceAndFindsZerosThere) {
+TEST(ReferenceKernel, AHostFunctionFillsItsPlaceAndFindsZerosThere) {
   std::vector<float> place(4, 7);
   auto* to = reinterpret_cast<std::byte*>(place.data());
   const void* seen = nullptr;
@@ -50,7 +50,7 @@ TEST(Meaning, AHostFunctionFillsItsPlaceAndFindsZerosThere) {
   EXPECT_EQ(place, (std::vector<float>{0, 5, 0, 0}));
 }
 
-TEST(Meaning, LargeResultsAreZeroedByAllThreads) {
+TEST(ReferenceKernel, LargeResultsAreZeroedByAllThreads) {
   const TensorType type{DType::u8, {(5 << 20) + 3}};
   std::vector<std::byte> place(static_cast<std::size_t>(type.bytes()) + 1, std::byte{7});
   auto function = std::make_shared<HostFunction>();
@@ -66,12 +66,12 @@ TEST(Meaning, LargeResultsAreZeroedByAllThreads) {
   const TensorView result{&type, place.data()};
   const OpContext context;
   const std::shared_ptr<Workers> workers = Workers::of(4);
-  ASSERT_TRUE(run_meaning({*find_op("host_call"), attributes, {}, {&result, 1}, context, *workers}).ok());
+  ASSERT_TRUE(run_reference({*find_op("host_call"), attributes, {}, {&result, 1}, context, *workers}).ok());
   for (std::size_t i = 0; i + 1 < place.size(); ++i) ASSERT_EQ(place[i], std::byte{i == 1 ? std::uint8_t{5} : std::uint8_t{0}}) << i;
   EXPECT_EQ(place.back(), std::byte{7});
 }
 
-TEST(Meaning, WhatAHostFunctionKeepsOfItsResultsIsItsOwn) {
+TEST(ReferenceKernel, WhatAHostFunctionKeepsOfItsResultsIsItsOwn) {
   std::vector<float> place(4, 7);
   auto* to = reinterpret_cast<std::byte*>(place.data());
   Array kept;
@@ -85,7 +85,7 @@ TEST(Meaning, WhatAHostFunctionKeepsOfItsResultsIsItsOwn) {
   EXPECT_EQ(kept, Array::of<float>({4}, {0, 5, 0, 0}));
 }
 
-TEST(Meaning, AHostFunctionMayPutAnotherArrayInPlaceOfItsResult) {
+TEST(ReferenceKernel, AHostFunctionMayPutAnotherArrayInPlaceOfItsResult) {
   std::vector<float> place(4, 7);
   for (const bool in_place : {false, true}) {
     const auto function = [](Array& result) { result = Array::of<float>({4}, {1, 2, 3, 4}); };
@@ -94,16 +94,16 @@ TEST(Meaning, AHostFunctionMayPutAnotherArrayInPlaceOfItsResult) {
   }
 }
 
-TEST(Meaning, AResultOnTopOfItsOperandIsAsAnywhere) {
+TEST(ReferenceKernel, AResultOnTopOfItsOperandIsAsAnywhere) {
   std::vector<float> place{1, 2, 3, 4};
   const TensorView view{&kVector, reinterpret_cast<std::byte*>(place.data())};
   const OpContext context;
-  ASSERT_TRUE(run_meaning({*find_op("negative"), {}, {&view, 1}, {&view, 1}, context}).ok());
+  ASSERT_TRUE(run_reference({*find_op("negative"), {}, {&view, 1}, {&view, 1}, context}).ok());
   EXPECT_EQ(place, (std::vector<float>{-1, -2, -3, -4}));
 }
 
 /// Which callables receive an Array of their results, which they could keep.
-TEST(Meaning, FunctionsOfSpansFillInPlaceAndOthersDoNot) {
+TEST(ReferenceKernel, FunctionsOfSpansFillInPlaceAndOthersDoNot) {
   const auto in_place = [](auto f) { return detail::host_callable(f).fills_in_place; };
   EXPECT_TRUE(in_place([](std::span<const float>, std::span<float>) {}));
   EXPECT_TRUE(in_place([](const Array&, std::span<float>) {}));
@@ -114,7 +114,7 @@ TEST(Meaning, FunctionsOfSpansFillInPlaceAndOthersDoNot) {
 }
 
 /// The buffer of one result is reused for another: arrays that a function keeps from earlier calls do not change.
-TEST(Meaning, ResultsThatAFunctionKeepsOutliveTheirPlaceInAProgram) {
+TEST(ReferenceKernel, ResultsThatAFunctionKeepsOutliveTheirPlaceInAProgram) {
   std::vector<Array> kept;
   const auto keep = [&](const Array& x, Array& y) {
     for (int i = 0; i < 4; ++i) y.mutable_data<float>()[i] = x.data<float>()[i] + 1;

@@ -1,4 +1,4 @@
-#include "partitioner/apply/alongside.h"
+#include "partitioner/apply/copy_overlap.h"
 
 #include <algorithm>
 #include <iterator>
@@ -34,7 +34,7 @@ class OverlapSearch {
       if (steps[i].kind != StepKind::compute) continue;
       const KernelValues kernel = kernel_of_(steps[i].node);
       if (!kernel.reads) continue;
-      Alongside beside;
+      CopyOverlap beside;
       for (std::size_t k = i; k > 0 && passes(steps[k - 1], StepKind::receive); --k)
         if (large(steps[k - 1]) && contains(*kernel.reads, steps[k - 1].value)) beside.coming.push_back(steps[k - 1].channel);
       for (std::size_t k = i + 1; k < steps.size() && passes(steps[k], StepKind::send); ++k)
@@ -66,7 +66,7 @@ class OverlapSearch {
   }
 
   [[nodiscard]] bool large(const Step& step) const {
-    if (step.kind == StepKind::compute || program_.channels[step.channel].packet) return false;
+    if (step.kind == StepKind::compute || program_.channels[step.channel].coalesced) return false;
     return graph_.values[step.value].type.bytes() > part_bytes_;
   }
   static bool contains(const std::vector<ValueId>& values, ValueId value) {
@@ -119,8 +119,8 @@ class PlannedKernels {
 
 }  // namespace
 
-Overlaps find_alongside(const Program& program, DeviceId device, std::int64_t part_bytes,
-                        const std::function<KernelValues(NodeId)>& kernel_of) {
+Overlaps find_copy_overlaps(const Program& program, DeviceId device, std::int64_t part_bytes,
+                            const std::function<KernelValues(NodeId)>& kernel_of) {
   const auto large = [&](const Channel& channel) { return program.graph->values[channel.value].type.bytes() > part_bytes; };
   if (std::none_of(program.channels.begin(), program.channels.end(), large)) return {};
   return OverlapSearch(program, device, part_bytes, kernel_of).run();
@@ -140,13 +140,13 @@ std::int64_t launches_for(std::int64_t parts, double seconds, double start_secon
   return std::min({parts, kMost, 1 + static_cast<std::int64_t>(std::min(more, static_cast<double>(kMost)))});
 }
 
-Overlaps planned_alongside(const Program& program, DeviceId device) {
+Overlaps planned_copy_overlaps(const Program& program, DeviceId device) {
   std::optional<PlannedKernels> kernels;  // made at the first request
   const auto values_of = [&](NodeId node) {
     if (!kernels) kernels.emplace(program, device);
     return kernels->values(node);
   };
-  Overlaps found = find_alongside(program, device, kPartBytes, values_of);
+  Overlaps found = find_copy_overlaps(program, device, kPartBytes, values_of);
   for (auto each = found.begin(); each != found.end();) {
     auto& [node, beside] = *each;
     const std::optional<RowCut> cut = row_cut(kernels->request(node));

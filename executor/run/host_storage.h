@@ -1,4 +1,4 @@
-// HostPlaces: the current address of each storage of the host's plan: in the arena, in an array of the caller or the program, or in a slot
+// HostStorage: the current address of each storage of the host's plan: in the arena, in an array of the caller or the program, or in a slot
 // of a ring, in which an outgoing value is computed or an incoming one has arrived. A value in a slot need not be copied.
 #pragma once
 
@@ -8,9 +8,9 @@
 
 namespace cleave::runtime {
 
-class HostPlaces {
+class HostStorage {
  public:
-  explicit HostPlaces(Prepared& prepared);
+  explicit HostStorage(Prepared& prepared);
   /// Allocates the arena. An Error if memory is short.
   Status allocate();
   /// Must be called before each run: resets all addresses to those of the plan; external storages have none yet.

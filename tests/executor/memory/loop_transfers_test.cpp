@@ -1,13 +1,13 @@
 // Values that a copy engine transfers in each iteration of a loop: they are double-buffered where that can save a wait, and then iterations
 // overlap as predicted. Results are those of the reference executor under all schedules.
-#include "executor/memory/crossings.h"
+#include "executor/memory/loop_transfers.h"
 
 #include <gmock/gmock.h>
 
 #include <algorithm>
 #include <span>
 
-#include "executor/memory/rotation.h"
+#include "executor/memory/double_buffering.h"
 #include "graph/trace/host_call.h"
 #include "graph/trace/scope.h"
 #include "tests/executor/run_support.h"
@@ -51,8 +51,8 @@ MemoryPlan plan_twice_from(const std::shared_ptr<const Graph>& graph, std::int64
 /// The number of values of a plan that have an exclusive second buffer.
 std::size_t doubled(const MemoryPlan& plan) {
   std::size_t found = 0;
-  for (const Rotation& rotation : plan.rotations)
-    for (const std::vector<StorageIndex>& cycle : rotation.cycles)
+  for (const DoubleBuffers& double_buffers : plan.double_buffered_loops)
+    for (const std::vector<StorageIndex>& cycle : double_buffers.cycles)
       found += plan.storages[static_cast<std::size_t>(cycle.back())].values.empty() ? 1 : 0;
   return found;
 }
@@ -114,22 +114,22 @@ std::shared_ptr<const Graph> sending_carried(int trips) {
   });
 }
 
-TEST(Crossings, WhatIsReceivedInEachTripHasTwoPlaces) {
+TEST(LoopTransfers, WhatIsReceivedInEachTripHasTwoPlaces) {
   for (const int trips : {2, 5, kAsTold}) {
     const auto graph = receiving(trips);
     const MemoryPlan plan = plan_twice_from(graph);
-    ASSERT_THAT(plan.rotations, SizeIs(1));
-    EXPECT_EQ(plan.rotations[0].turns, 2);
+    ASSERT_THAT(plan.double_buffered_loops, SizeIs(1));
+    EXPECT_EQ(plan.double_buffered_loops[0].turns, 2);
     EXPECT_EQ(doubled(plan), 1U);
     EXPECT_EQ(trip_moves(plan), 0U);
-    EXPECT_THAT(plan.rotations[0].home[1], IsEmpty());
+    EXPECT_THAT(plan.double_buffered_loops[0].home[1], IsEmpty());
     // The counter, too, needs a buffer: it shares one with the received value, unless that is received during the previous iteration.
     EXPECT_EQ(plan.arena_bytes, plan_twice_from(graph, 0).arena_bytes + 2 * kPlace);
     for (std::uint64_t seed = 0; seed < 4; ++seed) expect_reference_in_each_schedule(graph, Where::accelerator, seed);
   }
 }
 
-TEST(Crossings, WhatIsSentInEachTripHasTwoPlaces) {
+TEST(LoopTransfers, WhatIsSentInEachTripHasTwoPlaces) {
   for (const int trips : {2, 5, kAsTold}) {
     const auto graph = sending(trips);
     EXPECT_EQ(doubled(plan_twice_from(graph)), 1U);
@@ -138,7 +138,7 @@ TEST(Crossings, WhatIsSentInEachTripHasTwoPlaces) {
   }
 }
 
-TEST(Crossings, WhatIsSentAndCarriedTakesTurnsInsteadOfBeingOverwritten) {
+TEST(LoopTransfers, WhatIsSentAndCarriedTakesTurnsInsteadOfBeingOverwritten) {
   const auto before = counted_program([](Tensor, Tensor x, Tensor) {
     return for_loop(5, x, [&](Tensor, Tensor carried) {
       show(carried);
@@ -148,15 +148,15 @@ TEST(Crossings, WhatIsSentAndCarriedTakesTurnsInsteadOfBeingOverwritten) {
   for (const auto& graph : {sending_carried(2), sending_carried(5), sending_carried(kAsTold), before}) {
     const MemoryPlan plan = plan_twice_from(graph), small = plan_twice_from(graph, 0);
     EXPECT_EQ(trip_moves(small) + trip_moves(plan), 0U);
-    EXPECT_THAT(small.rotations, IsEmpty());
-    ASSERT_THAT(plan.rotations, SizeIs(1));
-    EXPECT_EQ(plan.rotations[0].turns, 2);
-    EXPECT_THAT(plan.rotations[0].home[1], SizeIs(1));
+    EXPECT_THAT(small.double_buffered_loops, IsEmpty());
+    ASSERT_THAT(plan.double_buffered_loops, SizeIs(1));
+    EXPECT_EQ(plan.double_buffered_loops[0].turns, 2);
+    EXPECT_THAT(plan.double_buffered_loops[0].home[1], SizeIs(1));
     for (std::uint64_t seed = 0; seed < 4; ++seed) expect_reference_in_each_schedule(graph, Where::accelerator, seed);
   }
 }
 
-TEST(Crossings, NothingIsCopiedForASecondPlace) {
+TEST(LoopTransfers, NothingIsCopiedForASecondPlace) {
   const auto outer = counted_program([](Tensor a, Tensor x, Tensor) {
     return for_loop(3, x, [&](Tensor, Tensor carried) {
       const Tensor inner = for_loop(2, carried, [&](Tensor, Tensor v) { return matmul(a, v) * 0.1; });
@@ -177,20 +177,20 @@ TEST(Crossings, NothingIsCopiedForASecondPlace) {
   }
 }
 
-TEST(Crossings, InALoopOfThreeTurnsThereAreThreePlaces) {
+TEST(LoopTransfers, InALoopOfThreeTurnsThereAreThreePlaces) {
   const auto graph = counted_program([](Tensor a, Tensor x, Tensor) {
     return for_loop(7, std::tuple(x, a, x + a),
                     [&](Tensor, Tensor p, Tensor q, Tensor r) { return std::tuple(q, r, p * 0.5 + to_accelerator(made())); });
   });
   const MemoryPlan plan = plan_twice_from(graph);
-  ASSERT_THAT(plan.rotations, SizeIs(1));
-  EXPECT_EQ(plan.rotations[0].turns, 3);
+  ASSERT_THAT(plan.double_buffered_loops, SizeIs(1));
+  EXPECT_EQ(plan.double_buffered_loops[0].turns, 3);
   EXPECT_EQ(doubled(plan), 1U);
-  EXPECT_THAT(plan.rotations[0].cycles.back(), SizeIs(3));
+  EXPECT_THAT(plan.double_buffered_loops[0].cycles.back(), SizeIs(3));
   for (std::uint64_t seed = 0; seed < 4; ++seed) expect_reference_in_each_schedule(graph, Where::accelerator, seed);
 }
 
-TEST(Crossings, WhatTravelsAsOneHasTwoPlacesTogether) {
+TEST(LoopTransfers, WhatTravelsAsOneHasTwoPlacesTogether) {
   const auto graph = counted_program([](Tensor, Tensor x, Tensor) {
     return for_loop(5, x, [&](Tensor, Tensor carried) {
       const auto [first, second] = host_call("both", {"f32[4, 4]", "f32[4, 4]"}, [](std::span<float> p, std::span<float> q) {
@@ -205,7 +205,7 @@ TEST(Crossings, WhatTravelsAsOneHasTwoPlacesTogether) {
   for (std::uint64_t seed = 0; seed < 4; ++seed) expect_reference_in_each_schedule(graph, Where::accelerator, seed);
 }
 
-TEST(Crossings, WhatIsSmallOrHasOneTripHasOnePlace) {
+TEST(LoopTransfers, WhatIsSmallOrHasOneTripHasOnePlace) {
   EXPECT_EQ(doubled(plan_twice_from(receiving(3), 64)), 1U);
   EXPECT_EQ(doubled(plan_twice_from(receiving(3), 65)), 0U);
   EXPECT_EQ(doubled(plan_twice_from(receiving(3), 0)), 0U);
@@ -249,7 +249,7 @@ Timed run_timed(const std::shared_ptr<const Graph>& graph, std::int64_t memory_b
   return {outcome.result ? outcome.result->simulated_seconds : 0, made.predicted_seconds, executor->planned_peak(kAccelerator)};
 }
 
-TEST(Crossings, TripsOverlapAsPredictedUnlessMemoryIsShort) {
+TEST(LoopTransfers, TripsOverlapAsPredictedUnlessMemoryIsShort) {
   constexpr int kTrips = 40;
   for (const auto& graph : {receiving(kTrips), sending(kTrips), sending_carried(kTrips)}) {
     const Timed timed = run_timed(graph);
@@ -261,7 +261,7 @@ TEST(Crossings, TripsOverlapAsPredictedUnlessMemoryIsShort) {
   }
 }
 
-TEST(Crossings, OfRandomLoopsEqualTheReference) {
+TEST(LoopTransfers, OfRandomLoopsEqualTheReference) {
   std::size_t places = 0;
   for (std::uint64_t seed = 0; seed < 80 && !HasFailure(); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));

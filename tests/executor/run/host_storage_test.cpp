@@ -1,6 +1,6 @@
 // Large transferred values are computed directly in the send buffer and read directly from the receive buffer: the addresses that a host
 // function is given show it. The tests of random programs check that these buffers are not overwritten early.
-#include "executor/run/host_places.h"
+#include "executor/run/host_storage.h"
 
 #include <gtest/gtest.h>
 
@@ -41,7 +41,7 @@ void expect_right(const std::shared_ptr<const Graph>& graph, const std::function
   }
 }
 
-TEST(HostPlaces, AreTheSlotsOfValuesThatCross) {
+TEST(HostStorage, AreTheSlotsOfValuesThatCross) {
   const auto seen = std::make_shared<Seen>();
   const auto shift = [seen](std::span<const float> in, std::span<float> out) {
     seen->read.insert(in.data());
@@ -67,7 +67,7 @@ TEST(HostPlaces, AreTheSlotsOfValuesThatCross) {
   });
 }
 
-TEST(HostPlaces, KeepWhatIsReadAgainAfterOtherValuesCame) {
+TEST(HostStorage, KeepWhatIsReadAgainAfterOtherValuesCame) {
   const auto add = [](std::span<const float> a, std::span<const float> b, std::span<float> out) {
     for (std::size_t i = 0; i < a.size(); ++i) out[i] = a[i] - b[a.size() - 1 - i];
   };
