@@ -77,7 +77,7 @@ std::string written(const Graph& graph, NodeId id) {
 
 std::string culprit_name(const Graph& graph, NodeId node) {
   if (const HostFunction* function = graph.nodes[node].host_function(); function && !function->name.empty()) return function->name;
-  return graph.nodes[node].op ? graph.nodes[node].op->name : graph.display_name(node);
+  return graph.nodes[node].op ? std::string(graph.nodes[node].op->name) : graph.display_name(node);
 }
 
 }  // namespace cleave

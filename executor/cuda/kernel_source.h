@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "executor/runtime.h"
-#include "partitioner/machine/kernel_request.h"
+#include "graph/kernel/kernel_request.h"
 
 namespace cleave::runtime::cuda {
 

@@ -9,9 +9,9 @@
 
 #include "executor/memory/fusion.h"
 #include "executor/runtime.h"
+#include "graph/kernel/kernel_request.h"
 #include "partitioner/apply/memory_fit.h"
 #include "partitioner/apply/program.h"
-#include "partitioner/machine/kernel_request.h"
 
 namespace cleave::runtime {
 

@@ -7,9 +7,10 @@
 #include <memory>
 #include <vector>
 
+#include "executor/runtime.h"
 #include "executor/simulated/trap.h"
 #include "graph/base/result.h"
-#include "partitioner/machine/kernel_request.h"
+#include "graph/kernel/kernel_request.h"
 
 namespace cleave::runtime {
 

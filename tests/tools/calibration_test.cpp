@@ -38,12 +38,13 @@ CalibrationOptions small_options(const std::string& inject = "") {
   options.least_core_share = 0;  // tests run concurrently
   options.largest_copy = 1 << 18;
   options.memory_bytes = 1 << 18;
+  options.simulates = true;
   options.open = [inject]() -> Result<std::unique_ptr<Device>> {
     ExecutorOptions executor;
     executor.check_memory = true;
     Result<Faults> faults = Faults::parse(inject);
     if (!faults) return faults.error();
-    return SimulatedDevice::open(executor, *faults);
+    return std::unique_ptr<Device>(std::make_unique<SimulatedDevice>(executor, *faults));
   };
   return options;
 }
