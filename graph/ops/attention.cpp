@@ -235,6 +235,7 @@ constexpr OpDef op::attention{
         "`softmax(query @ transpose(key) * scale + mask) @ value` over [.., heads, length, depth], the scores never "
         "stored; `causal`: of n queries and m keys, query i sees keys 0 to i + m - n, so that the last query sees all; one that "
         "sees none gives zeros",
+    .also_called = "scaled_dot_product_attention",
     .type_rule = attention_type,
     .cost = attention_cost,
     .cost_class = CostClass::product,

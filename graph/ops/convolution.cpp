@@ -141,6 +141,7 @@ constexpr OpDef op::conv =
         conv_type, conv_cost, conv_reference)
         .operands(2, 3)
         .promoting(Promotion::floating)
-        .of_class(CostClass::product, conv_form);
+        .of_class(CostClass::product, conv_form)
+        .also_called("Conv, conv1d, conv2d, conv3d");
 
 }  // namespace cleave::ops

@@ -226,7 +226,8 @@ constexpr OpDef op::inv = Record("inv(x)", 1, {}, "inverse of the matrices in th
                                  cubic_cost<2>, matrix_reference<"inv", invert_one>)
                               .promoting(Promotion::floating)
                               .of_class(CostClass::factorization)
-                              .may_fail();
+                              .may_fail()
+                              .also_called("inverse");
 
 constexpr OpDef op::det = Record("det(x)", 1, {}, "determinant of the matrices in the last two axes", matrix_type<"det", true, one_number>,
                                  cubic_cost<1>, matrix_reference<"det", determine_one>)

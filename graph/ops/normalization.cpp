@@ -162,29 +162,34 @@ constexpr AttributeDef kEpsilon = with_default("epsilon", AttributeDef::Type::nu
 constexpr OpDef op::batch_norm = Record("batch_norm(x, scale, bias, mean, variance, epsilon?)", 5, {kEpsilon},
                                         "`(x - mean) / sqrt(variance + epsilon) * scale + bias`, all given by channel (as in inference)",
                                         by_channels<kBatch>, expand_batch)
-                                     .promoting(Promotion::floating);
+                                     .promoting(Promotion::floating)
+                                     .also_called("BatchNormalization");
 
 constexpr OpDef op::layer_norm = Record("layer_norm(x, scale?, bias?, axis?, epsilon?)", 3, {kLastAxis, kEpsilon},
                                         "x less its mean over the axes from `axis` on, divided by its deviation; times scale, plus bias",
                                         by_rows<kLayer>, expand_rows<true>)
                                      .operands(1, 3)
-                                     .promoting(Promotion::floating);
+                                     .promoting(Promotion::floating)
+                                     .also_called("LayerNormalization");
 
 constexpr OpDef op::rms_norm =
     Record("rms_norm(x, scale?, axis?, epsilon?)", 2, {kLastAxis, kEpsilon},
            "x divided by the root of its mean square over the axes from `axis` on; times scale", by_rows<kRms>, expand_rows<false>)
         .operands(1, 2)
-        .promoting(Promotion::floating);
+        .promoting(Promotion::floating)
+        .also_called("RMSNormalization");
 
 constexpr OpDef op::group_norm =
     Record("group_norm(x, scale, bias, num_groups, epsilon?)", 3, {required("num_groups", AttributeDef::Type::integer), kEpsilon},
            "as layer_norm, over groups of channels; scale and bias are by channel", by_channels<kGroup>, expand_group)
-        .promoting(Promotion::floating);
+        .promoting(Promotion::floating)
+        .also_called("GroupNormalization");
 
 constexpr OpDef op::instance_norm =
     Record("instance_norm(x, scale, bias, epsilon?)", 3, {kEpsilon}, "as layer_norm, over each channel; scale and bias are by channel",
            by_channels<kInstance>, expand_group)
-        .promoting(Promotion::floating);
+        .promoting(Promotion::floating)
+        .also_called("InstanceNormalization");
 
 constexpr OpDef op::lp_norm =
     Record("lp_norm(x, axis?, p?)", 1, {kLastAxis, with_default("p", AttributeDef::Type::integer, std::int64_t{2})},

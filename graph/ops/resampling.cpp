@@ -254,20 +254,22 @@ Parts expand_resize(Composer& c, const Parts& inputs, const Attributes& attribut
 
 }  // namespace
 
-constexpr OpDef op::resize = Record(
-    "resize(x, sizes?, scales?, mode?, coordinate_transformation_mode?, nearest_mode?, cubic_coeff_a?, exclude_outside?, antialias?, "
-    "roi?, extrapolation_value?)",
-    1,
-    {optional("sizes", AttributeDef::Type::integers), optional("scales", AttributeDef::Type::numbers),
-     with_default("mode", AttributeDef::Type::text, "nearest"),
-     with_default("coordinate_transformation_mode", AttributeDef::Type::text, "half_pixel"),
-     with_default("nearest_mode", AttributeDef::Type::text, "round_prefer_floor"),
-     with_default("cubic_coeff_a", AttributeDef::Type::number, -0.75), with_default("exclude_outside", AttributeDef::Type::boolean, false),
-     with_default("antialias", AttributeDef::Type::boolean, false), optional("roi", AttributeDef::Type::numbers),
-     with_default("extrapolation_value", AttributeDef::Type::number, 0.0)},
-    "x with its last axes (as many as there are `sizes` or `scales`) made larger or smaller, as ONNX's: nearest, linear or cubic; with "
-    "both, `sizes` is the result's and `scales` says where elements come from; `roi`, all begins and then all ends, is for "
-    "tf_crop_and_resize",
-    resize_type, expand_resize);
+constexpr OpDef op::resize =
+    Record(
+        "resize(x, sizes?, scales?, mode?, coordinate_transformation_mode?, nearest_mode?, cubic_coeff_a?, exclude_outside?, antialias?, "
+        "roi?, extrapolation_value?)",
+        1,
+        {optional("sizes", AttributeDef::Type::integers), optional("scales", AttributeDef::Type::numbers),
+         with_default("mode", AttributeDef::Type::text, "nearest"),
+         with_default("coordinate_transformation_mode", AttributeDef::Type::text, "half_pixel"),
+         with_default("nearest_mode", AttributeDef::Type::text, "round_prefer_floor"),
+         with_default("cubic_coeff_a", AttributeDef::Type::number, -0.75),
+         with_default("exclude_outside", AttributeDef::Type::boolean, false), with_default("antialias", AttributeDef::Type::boolean, false),
+         optional("roi", AttributeDef::Type::numbers), with_default("extrapolation_value", AttributeDef::Type::number, 0.0)},
+        "x with its last axes (as many as there are `sizes` or `scales`) made larger or smaller, as ONNX's: nearest, linear or cubic; with "
+        "both, `sizes` is the result's and `scales` says where elements come from; `roi`, all begins and then all ends, is for "
+        "tf_crop_and_resize",
+        resize_type, expand_resize)
+        .also_called("Resize, interpolate, Upsample");
 
 }  // namespace cleave::ops

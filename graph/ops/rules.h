@@ -88,41 +88,51 @@ class Record {
   constexpr operator OpDef() const { return op_; }
 
   constexpr Record operands(int least, int most) const {  ///< `most` -1: any number
-    return with([=](OpDef& op) { op.min_inputs = least, op.max_inputs = most; });
+    Record changed = *this;
+    changed.op_.min_inputs = least;
+    changed.op_.max_inputs = most;
+    return changed;
   }
   constexpr Record promoting(Promotion promotion, int from = 0) const {
-    return with([=](OpDef& op) { op.promotion = promotion, op.promote_from = from; });
+    Record changed = *this;
+    changed.op_.promotion = promotion;
+    changed.op_.promote_from = from;
+    return changed;
   }
   constexpr Record of_class(CostClass cost_class, decltype(OpDef::form) form = nullptr) const {
-    return with([=](OpDef& op) { op.cost_class = cost_class, op.form = form; });
-  }
-  constexpr Record purity(Purity purity, decltype(OpDef::purity_of) of = nullptr) const {
-    return with([=](OpDef& op) { op.purity = purity, op.purity_of = of; });
+    Record changed = *this;
+    changed.op_.cost_class = cost_class;
+    changed.op_.form = form;
+    return changed;
   }
   constexpr Record may_fail() const {
-    return with([](OpDef& op) { op.may_fail = true; });
+    Record changed = *this;
+    changed.op_.may_fail = true;
+    return changed;
   }
   constexpr Record keeps_bytes() const {
-    return with([](OpDef& op) { op.keeps_bytes = true; });
+    Record changed = *this;
+    changed.op_.keeps_bytes = true;
+    return changed;
   }
   constexpr Record moves_to(Side side) const {
-    return with([=](OpDef& op) { op.moves_to = side; });
+    Record changed = *this;
+    changed.op_.moves_to = side;
+    return changed;
   }
   constexpr Record scalar(std::string_view text, std::string_view on_integers) const {
-    return with([=](OpDef& op) { op.scalar = text, op.scalar_integer = on_integers; });
+    Record changed = *this;
+    changed.op_.scalar = text;
+    changed.op_.scalar_integer = on_integers;
+    return changed;
   }
   constexpr Record also_called(std::string_view names) const {
-    return with([=](OpDef& op) { op.also_called = names; });
-  }
-
- private:
-  template <class Change>
-  [[nodiscard]] constexpr Record with(Change change) const {
     Record changed = *this;
-    change(changed.op_);
+    changed.op_.also_called = names;
     return changed;
   }
 
+ private:
   OpDef op_;
 };
 

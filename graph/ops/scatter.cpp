@@ -297,14 +297,16 @@ constexpr OpDef op::take_along_axis = Record("take_along_axis(x, indices, axis?)
                                              "one element of x for each index, along an axis (the last); other axes agree or are 1",
                                              take_along_axis_type, gather_cost, gather_reference<"take_along_axis">)
                                           .of_class(CostClass::gather)
-                                          .may_fail();
+                                          .may_fail()
+                                          .also_called("take_along_dim, gather_elements, GatherElements");
 
 constexpr OpDef op::gather_nd =
     Record("gather_nd(x, indices, batch_dims?)", 2, {with_default("batch_dims", Type::integer, std::int64_t{0})},
            "what tuples of indices (the last axis of `indices`) lead to in x, behind `batch_dims` axes in common", gather_nd_type,
            gather_cost, gather_reference<"gather_nd">)
         .of_class(CostClass::gather)
-        .may_fail();
+        .may_fail()
+        .also_called("GatherND");
 
 constexpr OpDef op::scatter =
     scattering<"scatter">("scatter(x, indices, updates, axis?, reduction?)", {kFirstAxis, kReduction},
@@ -312,7 +314,8 @@ constexpr OpDef op::scatter =
                           "is there, or added to it, `mul`, `max`, `min`; in the type of x, where integers wrap",
                           scatter_type)
         .of_class(CostClass::gather)
-        .may_fail();
+        .may_fail()
+        .also_called("scatter_elements, ScatterElements");
 
 constexpr OpDef op::scatter_add =
     scattering<"scatter_add">("scatter_add(x, indices, updates, axis?)", {kFirstAxis},
@@ -320,7 +323,8 @@ constexpr OpDef op::scatter_add =
                               "the indices; in the type of x, where integers wrap",
                               scatter_add_type)
         .of_class(CostClass::gather)
-        .may_fail();
+        .may_fail()
+        .also_called("index_add");
 
 constexpr OpDef op::scatter_nd =
     scattering<"scatter_nd">("scatter_nd(x, indices, updates, reduction?)", {kReduction},
@@ -328,6 +332,7 @@ constexpr OpDef op::scatter_nd =
                              "`scatter`",
                              scatter_nd_type)
         .of_class(CostClass::gather)
-        .may_fail();
+        .may_fail()
+        .also_called("ScatterND, index_put");
 
 }  // namespace cleave::ops

@@ -224,6 +224,7 @@ constexpr OpDef op::conv_transpose =
            "window…]`",
            transposed_type, expand_transposed)
         .operands(2, 3)
-        .promoting(Promotion::floating);
+        .promoting(Promotion::floating)
+        .also_called("ConvTranspose, conv_transpose1d, conv_transpose2d, conv_transpose3d");
 
 }  // namespace cleave::ops

@@ -339,7 +339,8 @@ constexpr OpDef op::roi_align =
         "`output_half_pixel`. As in ONNX",
         roi_align_type, roi_align_cost, roi_align_reference)
         .of_class(CostClass::gather)
-        .may_fail();
+        .may_fail()
+        .also_called("RoiAlign");
 
 constexpr OpDef op::grid_sample =
     Record("grid_sample(x, grid, mode?, padding?, align_corners?)", 2,
@@ -348,6 +349,7 @@ constexpr OpDef op::grid_sample =
            "x [n, channels, rows, columns] at the places of a grid [n, height, width, 2]; `linear`, `nearest`, `cubic`; outside "
            "`zeros`, `border`, `reflection`. As in ONNX",
            grid_sample_type, grid_sample_cost, grid_sample_reference)
-        .of_class(CostClass::gather);
+        .of_class(CostClass::gather)
+        .also_called("GridSample");
 
 }  // namespace cleave::ops

@@ -1,5 +1,7 @@
 #include "models/reader/synonyms.h"
 
+#include <algorithm>
+
 #include "graph/array/tensor_type.h"
 #include "graph/op.h"
 
@@ -11,7 +13,8 @@ struct Synonym {
   std::string_view mend;  ///< an expression of operations; the row is skipped if the first one does not exist
 };
 
-/// Names from NumPy, PyTorch, JAX and other languages. Of several rows with one name, the first whose operation exists is used.
+/// Names from NumPy, PyTorch, JAX and other languages, with the expression to write. Of several rows with one name, the first whose
+/// operation exists is used. Names of exactly the same function stand in its record (`also_called`).
 constexpr Synonym kOperations[] = {
     {"mm", "matmul(a, b)"},
     {"bmm", "matmul(a, b)"},
@@ -199,6 +202,21 @@ std::string_view mend_of(const Synonym (&table)[kCount], std::string_view name) 
   return {};
 }
 
+/// The function whose record says that it is also called `name`; null if there is none.
+const OpDef* function_also_called(std::string_view name) {
+  const auto lists = [&](const OpDef* function) {
+    std::string_view names = function->also_called;
+    while (!names.empty()) {
+      const std::string_view first = names.substr(0, names.find(", "));
+      if (first == name) return true;
+      names.remove_prefix(std::min(names.size(), first.size() + 2));
+    }
+    return false;
+  };
+  const auto found = std::find_if(all_functions().begin(), all_functions().end(), lists);
+  return found == all_functions().end() ? nullptr : *found;
+}
+
 }  // namespace
 
 std::string instead_of_method(std::string_view name, std::string_view owner) {
@@ -224,6 +242,7 @@ std::string instead_of_operation(std::string_view name) {
   for (const Synonym& synonym : kOperations) {
     if (synonym.name == name && exists(synonym.mend)) return "; write `" + std::string(synonym.mend) + "`";
   }
+  if (const OpDef* function = function_also_called(name)) return "; write `" + std::string(function->signature) + "`";
   const std::string_view other_way = mend_of(kOtherWays, name);
   return other_way.empty() ? "" : "; " + std::string(other_way);
 }

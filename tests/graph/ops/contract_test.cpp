@@ -5,6 +5,7 @@
 #include <map>
 #include <random>
 #include <set>
+#include <sstream>
 
 #include "tests/support/empty_samples.h"
 #include "tests/support/op_call.h"
@@ -78,6 +79,18 @@ TEST(OpContract, RecordsAreComplete) {
       EXPECT_TRUE(op->min_inputs == op->max_inputs && op->min_inputs >= 1 && op->min_inputs <= 3);
     }
   }
+}
+
+TEST(OpContract, OtherNamesAreOfOneFunctionAndOfNone) {
+  std::set<std::string> names;
+  for (const OpDef* function : all_functions()) {
+    std::istringstream list{std::string(function->also_called)};
+    for (std::string name; std::getline(list >> std::ws, name, ',');) {
+      EXPECT_EQ(find_function(name), nullptr) << name;
+      EXPECT_TRUE(names.insert(name).second) << name;
+    }
+  }
+  EXPECT_GE(names.size(), 30u);
 }
 
 TEST(OpContract, SignaturesAgreeWithOperandsAndAttributes) {
