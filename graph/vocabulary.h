@@ -1,5 +1,5 @@
-// The records of all operations and composite functions as objects: `op::matmul`. A record is a constant that graph/ops/FAMILY.cpp
-// defines; a name that is not in graph/vocabulary.list does not compile, and one without a record does not link.
+// The records of all operations and composite functions as objects: `op::matmul`. A record is a constant that the file
+// of its family in graph/ops defines; a name that is not in graph/vocabulary.list does not compile, one without a record does not link.
 #pragma once
 
 #include "graph/op.h"
