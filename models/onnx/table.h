@@ -20,8 +20,8 @@ struct Lowering {
   int since;            ///< of several rows of an operator, the newest that is not newer than the node is valid
   Values (*lower)(Call& call);
   const OpDef* function = nullptr;  ///< function of the vocabulary, for lowerings that serve several operators: Call::function()
-  bool takes_bounded = false;      ///< accepts operands whose size depends on data
-  bool takes_sequences = false;    ///< accepts sequences and optional values
+  bool takes_bounded = false;       ///< accepts operands whose size depends on data
+  bool takes_sequences = false;     ///< accepts sequences and optional values
 };
 
 /// The row for an operator, null if there is none.

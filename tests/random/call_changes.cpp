@@ -160,7 +160,8 @@ void change_attributes(Draw& draw, const OpDef& op, const std::vector<OpSample>&
     if (was && !def.required && !def.fallback && draw.chance(0.4)) {
       call.attributes.erase(def.name);
     } else if (was && draw.chance(0.3)) {  // the value of another sample
-      if (const AttributeValue* other = draw.pick(samples).attributes.find(std::string(def.name))) call.attributes.set(std::string(def.name), *other);
+      if (const AttributeValue* other = draw.pick(samples).attributes.find(std::string(def.name)))
+        call.attributes.set(std::string(def.name), *other);
     } else if (was) {
       call.attributes.set(std::string(def.name), changed(draw, def, *was, call.operands));
     } else if (auto value = some_value(draw, def, call.operands)) {

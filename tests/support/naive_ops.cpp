@@ -240,7 +240,8 @@ Array compared(Comparison compare, const Array& a, const Array& b, const TensorT
 }  // namespace
 
 std::optional<Array> naive_result(const OpDef& op, const Attributes& attributes, std::span<const Array> inputs, const TensorType& result) {
-  if (const auto fold = folds().find(std::string(op.name)); fold != folds().end()) return reduced(fold->second, attributes, inputs[0], result);
+  if (const auto fold = folds().find(std::string(op.name)); fold != folds().end())
+    return reduced(fold->second, attributes, inputs[0], result);
   if (const auto compare = comparisons().find(std::string(op.name)); compare != comparisons().end())
     return compared(compare->second, inputs[0], inputs[1], result);
   if (op.name == "cumulative_sum") return cumulated(attributes, inputs[0], result);
