@@ -64,10 +64,10 @@ AttributeValue attribute_of(nb::handle value, const AttributeDef& definition) {
   if (PyBool_Check(object)) return object == Py_True;
   if (PyFloat_Check(object)) return PyFloat_AS_DOUBLE(object);
   if (PyUnicode_Check(object)) return nb::cast<std::string>(value);
-  if (PyIndex_Check(object) && !PySequence_Check(object)) return integer_of(value, definition.name);
+  if (PyIndex_Check(object) && !PySequence_Check(object)) return integer_of(value, std::string(definition.name));
   if (is_integers(value)) {
     std::vector<std::int64_t> integers;
-    for (nb::handle item : value) integers.push_back(integer_of(item, definition.name));
+    for (nb::handle item : value) integers.push_back(integer_of(item, std::string(definition.name)));
     return integers;
   }
   std::vector<double> numbers;

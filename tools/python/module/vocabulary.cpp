@@ -51,13 +51,14 @@ std::string text_of(const AttributeValue& value) {
 /// Sets an attribute to a value with which some call of the op may be valid.
 void put_sample(Attributes& attributes, const AttributeDef& definition, std::int64_t rank, std::int64_t number) {
   switch (definition.type) {
-    case Type::boolean: return attributes.set(definition.name, false);
-    case Type::number: return attributes.set(definition.name, 1.0);
-    case Type::integers: return attributes.set(definition.name, std::vector<std::int64_t>(static_cast<std::size_t>(rank), number));
-    case Type::numbers: return attributes.set(definition.name, std::vector<double>{1.0});
-    case Type::dtype: return attributes.set(definition.name, DType::f32);
-    case Type::shape: return attributes.set(definition.name, std::vector<std::int64_t>{4});
-    default: return attributes.set(definition.name, number);
+    case Type::boolean: return attributes.set(std::string(definition.name), false);
+    case Type::number: return attributes.set(std::string(definition.name), 1.0);
+    case Type::integers:
+      return attributes.set(std::string(definition.name), std::vector<std::int64_t>(static_cast<std::size_t>(rank), number));
+    case Type::numbers: return attributes.set(std::string(definition.name), std::vector<double>{1.0});
+    case Type::dtype: return attributes.set(std::string(definition.name), DType::f32);
+    case Type::shape: return attributes.set(std::string(definition.name), std::vector<std::int64_t>{4});
+    default: return attributes.set(std::string(definition.name), number);
   }
 }
 
