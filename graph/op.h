@@ -115,7 +115,7 @@ struct OpDef {
   /// left out. "print(label, x)", "full(shape, value)", "concat([arrays], axis)", "random_uniform(shape, step?)".
   std::string_view signature;
   std::string_view summary;  ///< one line for the reference
-  /// Names of the same function elsewhere (NumPy, PyTorch, ONNX): "mm, bmm, dot". A reader that meets one of them suggests this op.
+  /// Names of the same function in NumPy, PyTorch or ONNX: "Conv, conv1d". The reader of models suggests this function for them.
   std::string_view also_called;
 
   TypeResult (*type_rule)(std::span<const TensorType> inputs, const Attributes& attributes) = nullptr;

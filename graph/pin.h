@@ -1,6 +1,5 @@
-// Pin: the side on which an operation must run, and who demands it: the user by `place`, or a rule of a model reader, which gives its
-// reason
-// (`--accelerator-ops`, `--placement onnxruntime`).
+// Pin: the side on which an operation must run, and whether the user demands it by `place`, or a rule of a model reader, which
+// gives its reason (`--accelerator-ops`, `--placement onnxruntime`).
 #pragma once
 
 #include <string>

@@ -8,13 +8,9 @@ namespace cleave {
 namespace ops::op {
 
 // NOLINTBEGIN(cppcoreguidelines-macro-usage)
-#define CLEAVE_FAMILY(file, title)
 #define CLEAVE_OP(name) extern const OpDef name;
 #define CLEAVE_COMPOSITE(name) extern const OpDef name;
 #include "graph/vocabulary.list"
-#undef CLEAVE_COMPOSITE
-#undef CLEAVE_OP
-#undef CLEAVE_FAMILY
 // NOLINTEND(cppcoreguidelines-macro-usage)
 
 }  // namespace ops::op

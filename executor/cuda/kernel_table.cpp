@@ -12,7 +12,7 @@ constexpr std::size_t kMostParameters = 128;  ///< operands that fit into the pa
 
 }  // namespace
 
-// CUDA's own libraries take these (executor/cuda/library).
+// cuFFT and cuSOLVER compute these (executor/cuda/library), without a generated kernel.
 constexpr KernelRow rows::fft = kHostOnly;
 constexpr KernelRow rows::ifft = kHostOnly;
 constexpr KernelRow rows::rfft = kHostOnly;
@@ -28,6 +28,7 @@ constexpr KernelRow rows::eigvalsh = kHostOnly;
 constexpr KernelRow rows::svd = kHostOnly;
 constexpr KernelRow rows::svdvals = kHostOnly;
 
+// Effects, and calls of the user's functions.
 constexpr KernelRow rows::print = kHostOnly;
 constexpr KernelRow rows::write_npy = kHostOnly;
 constexpr KernelRow rows::host_call = kHostOnly;
@@ -35,13 +36,8 @@ constexpr KernelRow rows::host_call = kHostOnly;
 const KernelRow& kernel_row(const OpDef& op) {
   static const std::unordered_map<const OpDef*, const KernelRow*> table = {
 // NOLINTBEGIN(cppcoreguidelines-macro-usage)
-#define CLEAVE_FAMILY(file, title)
 #define CLEAVE_OP(name) {&op::name, &rows::name},
-#define CLEAVE_COMPOSITE(name)
 #include "graph/vocabulary.list"
-#undef CLEAVE_COMPOSITE
-#undef CLEAVE_OP
-#undef CLEAVE_FAMILY
       // NOLINTEND(cppcoreguidelines-macro-usage)
   };
   const auto found = table.find(&op);

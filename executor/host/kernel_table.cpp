@@ -49,13 +49,8 @@ std::unique_ptr<HostKernel> plain_kernel(Kernel kernel) {
 const host::KernelRow& host::kernel_row(const OpDef& op) {
   static const std::unordered_map<const OpDef*, const KernelRow*> table = {
 // NOLINTBEGIN(cppcoreguidelines-macro-usage)
-#define CLEAVE_FAMILY(file, title)
 #define CLEAVE_OP(name) {&op::name, &rows::name},
-#define CLEAVE_COMPOSITE(name)
 #include "graph/vocabulary.list"
-#undef CLEAVE_COMPOSITE
-#undef CLEAVE_OP
-#undef CLEAVE_FAMILY
       // NOLINTEND(cppcoreguidelines-macro-usage)
   };
   const auto found = table.find(&op);

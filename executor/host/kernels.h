@@ -18,16 +18,11 @@ inline constexpr KernelRow kReferenceOnly{run_reference};
 /// One row for each operation of the vocabulary: a family's file defines `rows::sort`, and what has no row does not link.
 namespace rows {
 // NOLINTBEGIN(cppcoreguidelines-macro-usage)
-#define CLEAVE_FAMILY(file, title)
 #define CLEAVE_OP(name) extern const KernelRow name;
-#define CLEAVE_COMPOSITE(name)
 #include "graph/vocabulary.list"
-#undef CLEAVE_COMPOSITE
-#undef CLEAVE_OP
-#undef CLEAVE_FAMILY
 // NOLINTEND(cppcoreguidelines-macro-usage)
 }  // namespace rows
-/// The row of an operation of the vocabulary.
+/// The row of an operation; kReferenceOnly for one outside of the vocabulary.
 const KernelRow& kernel_row(const OpDef& op);
 
 /// A HostKernel that calls `kernel` and prepares nothing.

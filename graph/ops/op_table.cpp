@@ -11,15 +11,11 @@ namespace ops {
 namespace {
 
 // NOLINTBEGIN(cppcoreguidelines-macro-usage)
-#define CLEAVE_FAMILY(file, title)
 #define CLEAVE_OP(name) &op::name,
 #define CLEAVE_COMPOSITE(name) &op::name,
 constexpr auto kFunctions = std::to_array<const OpDef*>({
 #include "graph/vocabulary.list"
 });
-#undef CLEAVE_COMPOSITE
-#undef CLEAVE_OP
-#undef CLEAVE_FAMILY
 
 /// The line of a family, or one of its functions.
 struct ListLine {
@@ -31,9 +27,6 @@ struct ListLine {
 constexpr auto kLines = std::to_array<ListLine>({
 #include "graph/vocabulary.list"
 });
-#undef CLEAVE_COMPOSITE
-#undef CLEAVE_OP
-#undef CLEAVE_FAMILY
 // NOLINTEND(cppcoreguidelines-macro-usage)
 
 std::vector<OpFamily> families(bool composite) {

@@ -62,9 +62,9 @@ inline constexpr AttributeDef kLastAxis = with_default("axis", AttributeDef::Typ
 inline constexpr AttributeDef kAxesOrAll = optional("axis", AttributeDef::Type::integers);
 inline constexpr AttributeDef kKeepdims = with_default("keepdims", AttributeDef::Type::boolean, false);
 
-/// Writes a record: what every record has is in the constructor, what few have in a function each.
+/// Builds a record. The constructor takes the fields of every record; a function each sets those that only some records have.
 ///
-///   constexpr OpDef op::det = Record("det(x)", 1, {}, "determinant …", det_type, det_cost, det_meaning).of_class(CostClass::product);
+///   constexpr OpDef op::det = Record("det(x)", 1, {}, "determinant …", det_type, det_cost, det_reference).of_class(CostClass::product);
 class Record {
  public:
   /// A pure op that takes exactly `operands`; its name is the part of the signature before the parenthesis.

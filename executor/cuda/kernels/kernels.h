@@ -21,16 +21,11 @@ KernelSource build_elementwise(const KernelRequest& request, const Architecture&
 /// One row for each operation of the vocabulary: a family's file defines `rows::sort`, and what has no row does not link.
 namespace rows {
 // NOLINTBEGIN(cppcoreguidelines-macro-usage)
-#define CLEAVE_FAMILY(file, title)
 #define CLEAVE_OP(name) extern const KernelRow name;
-#define CLEAVE_COMPOSITE(name)
 #include "graph/vocabulary.list"
-#undef CLEAVE_COMPOSITE
-#undef CLEAVE_OP
-#undef CLEAVE_FAMILY
 // NOLINTEND(cppcoreguidelines-macro-usage)
 }  // namespace rows
-/// The row of an operation of the vocabulary.
+/// The row of an operation; kHostOnly for one outside of the vocabulary.
 const KernelRow& kernel_row(const OpDef& op);
 
 /// True for the ops of the family of reductions. Element-wise steps can then be fused in front of it.
