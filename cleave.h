@@ -15,6 +15,7 @@
 #include "graph/ops/einsum.h"
 #include "graph/ops/elementary.h"
 #include "graph/ops/fourier.h"
+#include "graph/ops/gradient.h"
 #include "graph/ops/linear_algebra.h"
 #include "graph/ops/neural.h"
 #include "graph/ops/ops.h"

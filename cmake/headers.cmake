@@ -33,6 +33,7 @@ set(graph_headers
   graph/ops/elementary.h
   graph/ops/neural.h
   graph/ops/fourier.h
+  graph/ops/gradient.h
   graph/ops/linear_algebra.h
   graph/ops/ops.h
   graph/ops/quantization.h

@@ -48,6 +48,7 @@ using TypeResult = std::variant<std::vector<TensorType>, TypeError>;
 
 struct CallLimits;
 class Composer;
+class GradientCall;
 class Part;
 
 /// Services that the reference implementation of an op may use beside its operands.
@@ -62,6 +63,30 @@ struct OpCall {
   std::span<const Array> inputs;
   std::span<Array> results;  ///< allocated by the caller with the types of the type rule; zero-filled
   const OpContext& context;
+};
+
+/// How an operation is differentiated.
+class GradientRule {
+ public:
+  /// Records the cotangents of the operands (graph/trace/gradient_call.h).
+  using Trace = void (*)(Composer& composer, GradientCall& call);
+
+  constexpr GradientRule() = default;
+  constexpr GradientRule(Trace rule) : kind_(Kind::traced), trace_(rule) {}
+  /// The results are piecewise constant, or no numbers: the gradient is zero, and the path to the operands ends here.
+  static constexpr GradientRule zero() { return GradientRule(Kind::zero); }
+  /// There is no gradient: a call on the way from an asked value to the loss is an error.
+  static constexpr GradientRule none() { return GradientRule(Kind::none); }
+
+  [[nodiscard]] constexpr bool stated() const { return kind_ != Kind::unstated; }
+  [[nodiscard]] constexpr bool is_zero() const { return kind_ == Kind::zero; }
+  [[nodiscard]] constexpr Trace trace() const { return trace_; }  ///< null: `zero` or `none`
+
+ private:
+  enum class Kind : std::uint8_t { unstated, traced, zero, none };
+  constexpr explicit GradientRule(Kind kind) : kind_(kind) {}
+  Kind kind_ = Kind::unstated;
+  Trace trace_ = nullptr;
 };
 
 /// The default of a list of integers: one integer, which holds for every axis.
@@ -127,6 +152,8 @@ struct OpDef {
   WorkForm (*form)(std::span<const TensorType> inputs, std::span<const TensorType> results, const Attributes& attributes) = nullptr;
   /// The reference implementation on the host, with which every kernel is compared. Data errors (an index out of range) are an Error.
   Status (*reference)(const OpCall& call) = nullptr;
+  /// Every operation states one; composite functions need none, since they are traced into operations.
+  GradientRule gradient;
 
   /// Element-wise ops only: the scalar expression in C over operands `a`, `b`, `c`, from which host and device code come; else empty. The
   /// expression uses C math names (`exp(a)`), `?:`, casts, and `T`, the compute type of the operands (f16 and bf16 compute in f32; the
@@ -157,9 +184,9 @@ struct OpDef {
 /// for `integers` and into a double for `number`. Must run before type_rule, cost and reference, which rely on it.
 std::optional<TypeError> normalize_call(const OpDef& op, std::size_t input_count, Attributes& attributes);
 
-/// The op of this name; null if there is none. The list is graph/vocabulary.list.
+/// The op or transform of this name; null if there is none. The list is graph/vocabulary.list.
 const OpDef* find_op(std::string_view name);
-/// All ops, by name.
+/// All ops, by name. Transforms (`gradient`), which a pass replaces before anything is planned, are not among them.
 std::span<const OpDef* const> all_ops();
 /// The op or composite function of this name; null if there is none.
 const OpDef* find_function(std::string_view name);

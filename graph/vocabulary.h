@@ -10,6 +10,7 @@ namespace ops::op {
 // NOLINTBEGIN(cppcoreguidelines-macro-usage)
 #define CLEAVE_OP(name) extern const OpDef name;
 #define CLEAVE_COMPOSITE(name) extern const OpDef name;
+#define CLEAVE_TRANSFORM(name) extern const OpDef name;
 #include "graph/vocabulary.list"
 // NOLINTEND(cppcoreguidelines-macro-usage)
 

@@ -7,6 +7,7 @@
 #include "graph/base/exceptions.h"
 #include "graph/base/float_environment.h"
 #include "graph/base/units.h"
+#include "graph/gradient/differentiate.h"
 #include "graph/passes/absorb_marks.h"
 #include "partitioner/advice/cures.h"
 #include "partitioner/advice/trials.h"
@@ -292,7 +293,7 @@ std::shared_ptr<const Graph> prepare_graph(const Graph& graph, const PlanOptions
   return std::make_shared<const Graph>(std::move(prepared));
 }
 
-Plan make_plan(const Graph& graph, const PlanOptions& options) {
+Plan plan_differentiated(const Graph& graph, const PlanOptions& options) {
   Draft draft(graph, options);
   Plan& plan = draft.plan;
   plan.machine = options.costs.machine;
@@ -304,6 +305,17 @@ Plan make_plan(const Graph& graph, const PlanOptions& options) {
   plan.graph = graph.ok() ? prepare_graph(graph, options, plan.times) : std::make_shared<const Graph>(graph);
   if (graph.ok()) run_steps(draft);
   return std::move(plan);
+}
+
+/// Everything behind this function sees the program without calls of `gradient`.
+Plan make_plan(const Graph& graph, const PlanOptions& options) {
+  if (!graph.ok() || !has_gradient_calls(graph)) return plan_differentiated(graph, options);
+  const auto start = std::chrono::steady_clock::now();
+  const Graph differentiated = differentiate(graph);
+  const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
+  Plan plan = plan_differentiated(differentiated, options);
+  plan.times.insert(plan.times.begin(), {"differentiate", taken.count()});
+  return plan;
 }
 
 /// The plan returned if planning itself runs out of memory: without a program.

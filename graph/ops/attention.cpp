@@ -240,7 +240,8 @@ constexpr OpDef op::attention{
     .cost = attention_cost,
     .cost_class = CostClass::product,
     .form = attention_form,
-    .reference = attention_reference};
+    .reference = attention_reference,
+    .gradient = GradientRule::none()};
 
 }  // namespace cleave::ops
 

@@ -92,14 +92,16 @@ constexpr OpDef op::lstm_cell =
            "the next hidden state and cell of an LSTM, from gates `inputs + recurrent` in the order input, output, forget, cell",
            cell_type<Name{"lstm_cell"}, 4, 2>, cell_cost<4>, lstm_reference)
         .promoting(Promotion::floating)
-        .of_class(CostClass::transcendental);
+        .of_class(CostClass::transcendental)
+        .differentiated(GradientRule::none());
 
 constexpr OpDef op::gru_cell =
     Record("gru_cell(inputs, recurrent, hidden)", 3, {},
            "the next hidden state of a GRU, from gates in the order update, reset, hidden; the reset gate meets `recurrent`",
            cell_type<Name{"gru_cell"}, 3, 1>, cell_cost<3>, gru_reference)
         .promoting(Promotion::floating)
-        .of_class(CostClass::transcendental);
+        .of_class(CostClass::transcendental)
+        .differentiated(GradientRule::none());
 
 }  // namespace cleave::ops
 

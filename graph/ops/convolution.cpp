@@ -142,6 +142,7 @@ constexpr OpDef op::conv =
         .operands(2, 3)
         .promoting(Promotion::floating)
         .of_class(CostClass::product, conv_form)
-        .also_called("Conv, conv1d, conv2d, conv3d");
+        .also_called("Conv, conv1d, conv2d, conv3d")
+        .differentiated(GradientRule::none());
 
 }  // namespace cleave::ops

@@ -190,26 +190,31 @@ constexpr AttributeDef kDTypeAsWritten = optional("dtype", Type::dtype);
 
 constexpr OpDef op::zeros =
     Record("zeros(shape, dtype?)", 0, {kRequiredShape, kDTypeF32}, "all 0", constant_type<"zeros">, copy_cost, constant_reference<0>)
-        .of_class(CostClass::creation);
+        .of_class(CostClass::creation)
+        .differentiated(GradientRule::zero());
 
 constexpr OpDef op::ones =
     Record("ones(shape, dtype?)", 0, {kRequiredShape, kDTypeF32}, "all 1", constant_type<"ones">, copy_cost, constant_reference<1>)
-        .of_class(CostClass::creation);
+        .of_class(CostClass::creation)
+        .differentiated(GradientRule::zero());
 
 constexpr OpDef op::full = Record("full(shape, value, dtype?)", 0, {kRequiredShape, required("value", Type::any), kDTypeAsWritten},
                                   "all `value`; without `dtype` i32, f32 or bool as it is written", full_type, copy_cost, full_reference)
-                               .of_class(CostClass::creation);
+                               .of_class(CostClass::creation)
+                               .differentiated(GradientRule::zero());
 
 constexpr OpDef op::arange =
     Record("arange(start, stop?, step?, dtype?)", 0,
            {required("start", Type::any), optional("stop", Type::any), optional("step", Type::any), kDTypeAsWritten},
            "start, start + step, … before stop; `arange(n)` counts from 0; i32 unless a number has a point", arange_type, copy_cost,
            arange_reference)
-        .of_class(CostClass::creation);
+        .of_class(CostClass::creation)
+        .differentiated(GradientRule::zero());
 
 constexpr OpDef op::eye =
     Record("eye(rows, columns?, dtype?)", 0, {required("rows", Type::integer), optional("columns", Type::integer), kDTypeF32},
            "1 on the diagonal, else 0", eye_type, copy_cost, eye_reference)
-        .of_class(CostClass::creation);
+        .of_class(CostClass::creation)
+        .differentiated(GradientRule::zero());
 
 }  // namespace cleave::ops

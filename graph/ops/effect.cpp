@@ -118,7 +118,8 @@ constexpr OpDef op::print{.name = "print",
                           .summary = "prints one line `label: values`, in program order",
                           .type_rule = no_results,
                           .cost = linear_cost,
-                          .reference = print_reference};
+                          .reference = print_reference,
+                          .gradient = GradientRule::zero()};
 
 constexpr OpDef op::write_npy{.name = "write_npy",
                               .min_inputs = 1,
@@ -129,7 +130,8 @@ constexpr OpDef op::write_npy{.name = "write_npy",
                               .summary = "writes x to an .npy file, in program order; the path as seen from where the program runs",
                               .type_rule = no_results,
                               .cost = copy_cost,
-                              .reference = write_npy_reference};
+                              .reference = write_npy_reference,
+                              .gradient = GradientRule::zero()};
 
 constexpr OpDef op::host_call{.name = "host_call",
                               .min_inputs = 0,
@@ -141,6 +143,7 @@ constexpr OpDef op::host_call{.name = "host_call",
                               .type_rule = host_call_type,
                               .cost = linear_cost,
                               .reference = host_call_reference,
+                              .gradient = GradientRule::none(),
                               .purity_of = host_call_purity};
 
 }  // namespace cleave::ops

@@ -3,6 +3,7 @@
 
 #include <array>
 
+#include "graph/ops/gradient_term.h"
 #include "graph/ops/op_table.h"
 
 namespace cleave::ops {
@@ -60,8 +61,41 @@ void run_elementwise(const OpCall& call, ElementLoop loop) {
   });
 }
 
-// NOLINTNEXTLINE(cppcoreguidelines-macro-usage)
-#define CLEAVE_OP(family, Struct, name, ...) constexpr OpDef op::name = elementwise<scalars::Struct>();
+namespace gradients {
+namespace {
+
+/// A formula of a rule, as a function that is evaluated only for operands that want a cotangent.
+template <class... Formulas>
+void give_all(GradientCall& call, const Formulas&... formulas) {
+  std::size_t i = 0;
+  const auto give = [&](const auto& formula) {
+    if (call.wants(i)) call.give(i, formula().part());
+    ++i;
+  };
+  (give(formulas), ...);
+}
+
+// NOLINTBEGIN(cppcoreguidelines-macro-usage): a formula becomes a function, and a rule is named after its op.
+#define CLEAVE_FORMULA(formula) [&]() -> Term { return formula; }
+#define CLEAVE_FORMULAS_1(x) CLEAVE_FORMULA(x)
+#define CLEAVE_FORMULAS_2(x, y) CLEAVE_FORMULA(x), CLEAVE_FORMULA(y)
+#define CLEAVE_FORMULAS_3(x, y, z) CLEAVE_FORMULA(x), CLEAVE_FORMULA(y), CLEAVE_FORMULA(z)
+#define CLEAVE_FORMULAS(x, y, z, formulas, ...) formulas
+#define CLEAVE_GRADIENT(name, ...)                                                                                                 \
+  constexpr GradientRule rule_of_##name{[](Composer& composer, GradientCall& gradient_call) {                                      \
+    [[maybe_unused]] const Read a(composer, gradient_call, &GradientCall::operand, 0),                                             \
+        b(composer, gradient_call, &GradientCall::operand, 1), c(composer, gradient_call, &GradientCall::operand, 2),              \
+        r(composer, gradient_call, &GradientCall::result, 0), g(composer, gradient_call, &GradientCall::cotangent, 0);             \
+    give_all(gradient_call, CLEAVE_FORMULAS(__VA_ARGS__, CLEAVE_FORMULAS_3, CLEAVE_FORMULAS_2, CLEAVE_FORMULAS_1, )(__VA_ARGS__)); \
+  }};
+#define CLEAVE_ZERO_GRADIENT(name) constexpr GradientRule rule_of_##name = GradientRule::zero();
+#include "graph/ops/elementwise_gradients.def"
+
+}  // namespace
+}  // namespace gradients
+
+#define CLEAVE_OP(family, Struct, name, ...) constexpr OpDef op::name = elementwise<scalars::Struct>(gradients::rule_of_##name);
 #include "graph/ops/elementwise.def"
+// NOLINTEND(cppcoreguidelines-macro-usage)
 
 }  // namespace cleave::ops

@@ -50,7 +50,7 @@ Cost elementwise_cost(Types inputs, Types results, const Attributes&) {
 
 /// The record of an op of elementwise.def.
 template <class Op>
-constexpr OpDef elementwise() {
+constexpr OpDef elementwise(GradientRule gradient) {
   return Record(
              Op::signature, Op::arity, {}, Op::summary,
              [](Types inputs, const Attributes&) {
@@ -59,7 +59,8 @@ constexpr OpDef elementwise() {
              elementwise_cost<scalars::flops_of(Op::work)>, elementwise_reference<Op>)
       .promoting(Op::promotion)
       .of_class(scalars::class_of(Op::work), run_of_operands)
-      .scalar(Op::text, Op::integer_text);
+      .scalar(Op::text, Op::integer_text)
+      .differentiated(gradient);
 }
 
 }  // namespace cleave::ops

@@ -142,24 +142,28 @@ constexpr OpDef op::fft =
     Record("fft(x, axis?)", 1, {kLastAxis}, "Fourier's transform of complex numbers, pairs along a last axis that `axis` does not count",
            fourier_type<"fft", true, true>, fourier_cost, fourier_reference<true, true, true>)
         .promoting(Promotion::floating)
-        .of_class(CostClass::transform);
+        .of_class(CostClass::transform)
+        .differentiated(GradientRule::none());
 
 constexpr OpDef op::ifft = Record("ifft(x, axis?)", 1, {kLastAxis}, "undoes `fft`", fourier_type<"ifft", true, true>, fourier_cost,
                                   fourier_reference<true, true, false>)
                                .promoting(Promotion::floating)
-                               .of_class(CostClass::transform);
+                               .of_class(CostClass::transform)
+                               .differentiated(GradientRule::none());
 
 constexpr OpDef op::rfft =
     Record("rfft(x, axis?)", 1, {kLastAxis}, "Fourier's transform of real numbers: the first `n // 2 + 1` complex ones, as pairs",
            fourier_type<"rfft", false, true>, fourier_cost, fourier_reference<false, true, true>)
         .promoting(Promotion::floating)
-        .of_class(CostClass::transform);
+        .of_class(CostClass::transform)
+        .differentiated(GradientRule::none());
 
 constexpr OpDef op::irfft = Record("irfft(x, n?, axis?)", 1, {optional("n", Type::integer), kLastAxis},
                                    "undoes `rfft`, to `n` real numbers (absent: an even number of them)",
                                    fourier_type<"irfft", true, false>, fourier_cost, fourier_reference<true, false, false>)
                                 .promoting(Promotion::floating)
-                                .of_class(CostClass::transform);
+                                .of_class(CostClass::transform)
+                                .differentiated(GradientRule::none());
 
 }  // namespace ops
 

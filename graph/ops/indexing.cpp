@@ -4,6 +4,7 @@
 
 #include "graph/base/stop.h"
 #include "graph/ops/forms.h"
+#include "graph/ops/gradient_rules.h"
 #include "graph/ops/op_table.h"
 #include "graph/ops/positions.h"
 #include "graph/ops/rules.h"
@@ -17,13 +18,8 @@ using Type = AttributeDef::Type;
 
 // --- slice -------------------------------------------------------------------------------------------------------------------------------
 
-/// The elements start, start + step, … (count of them) along one axis.
-struct Range {
-  std::int64_t start = 0, step = 1, count = 0;
-};
-
 /// Python's rules (slice.indices): negative positions count from the end, and positions out of range are clamped.
-Range python_range(std::int64_t start, std::int64_t stop, std::int64_t step, std::int64_t extent) {
+SlicedAxis python_range(std::int64_t start, std::int64_t stop, std::int64_t step, std::int64_t extent) {
   const std::int64_t lowest = step > 0 ? 0 : -1;
   const std::int64_t highest = step > 0 ? extent : extent - 1;
   const auto position = [&](std::int64_t at) { return std::clamp(at < 0 ? at + extent : at, lowest, highest); };
@@ -37,7 +33,7 @@ Range python_range(std::int64_t start, std::int64_t stop, std::int64_t step, std
 }
 
 struct Slice {
-  std::vector<Range> ranges;  ///< one for each axis
+  std::vector<SlicedAxis> ranges;  ///< one for each axis
   AxisMarks squeezed;
 };
 
@@ -65,7 +61,7 @@ std::variant<Slice, TypeError> slice_of(Types inputs, const Attributes& attribut
     const std::int64_t step = k < steps.size() ? steps[k] : 1;
     if (step == 0) return refuse(DiagnosticKind::value, "slice", inputs, "a step of 0");
     if (!slice.squeezed[k]) {
-      slice.ranges.push_back(k < starts.size() ? python_range(starts[k], stops[k], step, extent) : Range{0, 1, extent});
+      slice.ranges.push_back(k < starts.size() ? python_range(starts[k], stops[k], step, extent) : SlicedAxis{0, 1, extent});
       continue;
     }
     const std::int64_t index = k < starts.size() ? starts[k] : 0;
@@ -192,6 +188,12 @@ Status one_hot_reference(const OpCall& call) {
 
 }  // namespace
 
+std::vector<SlicedAxis> sliced_axes(const TensorType& x, const Attributes& attributes) {
+  auto found = slice_of({&x, 1}, attributes);
+  CLEAVE_CHECK(found.index() == 0, "the type rule was not asked");
+  return std::get<Slice>(std::move(found)).ranges;
+}
+
 View slice_view(const TensorType& x, const Attributes& attributes) {
   const auto found = slice_of(std::span(&x, 1), attributes);
   const Slice& slice = std::get<Slice>(found);
@@ -212,7 +214,7 @@ WorkForm slice_form(Types inputs, Types results, const Attributes& attributes) {
   const Slice& slice = std::get<Slice>(found);
   double run = 1;
   for (std::size_t axis = slice.ranges.size(); axis-- > 0;) {
-    const Range& range = slice.ranges[axis];
+    const SlicedAxis& range = slice.ranges[axis];
     if (range.count != 1 && range.step != 1) break;
     run *= static_cast<double>(range.count);
     if (range.count != inputs[0].shape[axis]) break;
@@ -245,7 +247,8 @@ constexpr OpDef op::slice{
     },
     .cost_class = CostClass::movement,
     .form = slice_form,
-    .reference = slice_reference};
+    .reference = slice_reference,
+    .gradient = gradients::slice};
 
 constexpr OpDef op::take{.name = "take",
                          .min_inputs = 2,
@@ -258,7 +261,8 @@ constexpr OpDef op::take{.name = "take",
                          .may_fail = true,
                          .cost_class = CostClass::gather,
                          .form = take_form,
-                         .reference = take_reference};
+                         .reference = take_reference,
+                         .gradient = gradients::take};
 
 constexpr OpDef op::one_hot{.name = "one_hot",
                             .min_inputs = 1,
@@ -270,6 +274,7 @@ constexpr OpDef op::one_hot{.name = "one_hot",
                             .type_rule = one_hot_type,
                             .cost = copy_cost,
                             .cost_class = CostClass::gather,
-                            .reference = one_hot_reference};
+                            .reference = one_hot_reference,
+                            .gradient = GradientRule::zero()};
 
 }  // namespace cleave::ops

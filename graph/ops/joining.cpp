@@ -2,6 +2,7 @@
 #include "graph/base/stop.h"
 #include "graph/ops/convert.h"
 #include "graph/ops/forms.h"
+#include "graph/ops/gradient_rules.h"
 #include "graph/ops/op_table.h"
 #include "graph/ops/rules.h"
 #include "graph/ops/strided.h"
@@ -184,7 +185,8 @@ constexpr OpDef op::concat{.name = "concat",
                            .cost = copy_cost,
                            .cost_class = CostClass::movement,
                            .form = join_form,
-                           .reference = concat_reference};
+                           .reference = concat_reference,
+                           .gradient = gradients::concat};
 
 constexpr OpDef op::stack{.name = "stack",
                           .min_inputs = 1,
@@ -197,7 +199,8 @@ constexpr OpDef op::stack{.name = "stack",
                           .cost = copy_cost,
                           .cost_class = CostClass::movement,
                           .form = join_form,
-                          .reference = stack_reference};
+                          .reference = stack_reference,
+                          .gradient = gradients::stack};
 
 constexpr OpDef op::pad{.name = "pad",
                         .min_inputs = 1,
@@ -208,7 +211,8 @@ constexpr OpDef op::pad{.name = "pad",
                         .type_rule = pad_type,
                         .cost = copy_cost,
                         .cost_class = CostClass::movement,
-                        .reference = pad_reference};
+                        .reference = pad_reference,
+                        .gradient = gradients::pad};
 
 constexpr OpDef op::repeat{.name = "repeat",
                            .min_inputs = 1,
@@ -220,7 +224,8 @@ constexpr OpDef op::repeat{.name = "repeat",
                            .type_rule = repeat_type,
                            .cost = copy_cost,
                            .cost_class = CostClass::movement,
-                           .reference = repeat_reference};
+                           .reference = repeat_reference,
+                           .gradient = gradients::repeat};
 
 constexpr OpDef op::tile{.name = "tile",
                          .min_inputs = 1,
@@ -231,6 +236,7 @@ constexpr OpDef op::tile{.name = "tile",
                          .type_rule = tile_type,
                          .cost = copy_cost,
                          .cost_class = CostClass::movement,
-                         .reference = tile_reference};
+                         .reference = tile_reference,
+                         .gradient = gradients::tile};
 
 }  // namespace cleave::ops

@@ -220,25 +220,29 @@ constexpr OpDef op::solve = Record("solve(a, b)", 2, {}, "`x` with `a @ x = b`; 
                                    solve_type, cubic_cost<1>, matrix_reference<"solve", solve_one>)
                                 .promoting(Promotion::floating)
                                 .of_class(CostClass::factorization)
-                                .may_fail();
+                                .may_fail()
+                                .differentiated(GradientRule::none());
 
 constexpr OpDef op::inv = Record("inv(x)", 1, {}, "inverse of the matrices in the last two axes", matrix_type<"inv", true, same_matrix>,
                                  cubic_cost<2>, matrix_reference<"inv", invert_one>)
                               .promoting(Promotion::floating)
                               .of_class(CostClass::factorization)
                               .may_fail()
-                              .also_called("inverse");
+                              .also_called("inverse")
+                              .differentiated(GradientRule::none());
 
 constexpr OpDef op::det = Record("det(x)", 1, {}, "determinant of the matrices in the last two axes", matrix_type<"det", true, one_number>,
                                  cubic_cost<1>, matrix_reference<"det", determine_one>)
                               .promoting(Promotion::floating)
-                              .of_class(CostClass::factorization);
+                              .of_class(CostClass::factorization)
+                              .differentiated(GradientRule::none());
 
 constexpr OpDef op::slogdet =
     Record("slogdet(x)", 1, {}, "two results: sign of the determinant, and logarithm of its magnitude",
            matrix_type<"slogdet", true, two_numbers>, cubic_cost<1>, matrix_reference<"slogdet", log_determine_one>)
         .promoting(Promotion::floating)
-        .of_class(CostClass::factorization);
+        .of_class(CostClass::factorization)
+        .differentiated(GradientRule::none());
 
 constexpr OpDef op::cholesky =
     Record("cholesky(x, upper?)", 1, {with_default("upper", Type::boolean, false)},
@@ -246,38 +250,44 @@ constexpr OpDef op::cholesky =
            matrix_type<"cholesky", true, same_matrix>, cubic_cost<1>, matrix_reference<"cholesky", cholesky_one>)
         .promoting(Promotion::floating)
         .of_class(CostClass::factorization)
-        .may_fail();
+        .may_fail()
+        .differentiated(GradientRule::none());
 
 constexpr OpDef op::qr = Record("qr(x)", 1, {}, "two results: orthonormal columns, and an upper triangle whose diagonal is not negative",
                                 matrix_type<"qr", false, two_factors>, cubic_cost<4>, matrix_reference<"qr", qr_one>)
                              .promoting(Promotion::floating)
-                             .of_class(CostClass::factorization);
+                             .of_class(CostClass::factorization)
+                             .differentiated(GradientRule::none());
 
 constexpr OpDef op::eigh =
     Record("eigh(x)", 1, {}, "two results: eigenvalues of a symmetric matrix (lower triangle), smallest first, and vectors",
            matrix_type<"eigh", true, values_and_vectors>, cubic_cost<9>, matrix_reference<"eigh", eigen_one>)
         .promoting(Promotion::floating)
         .of_class(CostClass::factorization)
-        .may_fail();
+        .may_fail()
+        .differentiated(GradientRule::none());
 
 constexpr OpDef op::eigvalsh =
     Record("eigvalsh(x)", 1, {}, "eigenvalues of a symmetric matrix (lower triangle), smallest first",
            matrix_type<"eigvalsh", true, diagonal_shape>, cubic_cost<4>, matrix_reference<"eigvalsh", eigenvalues_one>)
         .promoting(Promotion::floating)
         .of_class(CostClass::factorization)
-        .may_fail();
+        .may_fail()
+        .differentiated(GradientRule::none());
 
 constexpr OpDef op::svd = Record("svd(x)", 1, {}, "three results `u`, `s`, `vh` with `x = u * s @ vh`; singular values largest first",
                                  matrix_type<"svd", false, three_factors>, cubic_cost<20>, matrix_reference<"svd", svd_one>)
                               .promoting(Promotion::floating)
                               .of_class(CostClass::factorization)
-                              .may_fail();
+                              .may_fail()
+                              .differentiated(GradientRule::none());
 
 constexpr OpDef op::svdvals = Record("svdvals(x)", 1, {}, "singular values, largest first", matrix_type<"svdvals", false, diagonal_shape>,
                                      cubic_cost<6>, matrix_reference<"svdvals", singular_values_one>)
                                   .promoting(Promotion::floating)
                                   .of_class(CostClass::factorization)
-                                  .may_fail();
+                                  .may_fail()
+                                  .differentiated(GradientRule::none());
 
 }  // namespace ops
 

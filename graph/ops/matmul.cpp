@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "graph/base/stop.h"
+#include "graph/ops/gradient_rules.h"
 #include "graph/ops/op_table.h"
 #include "graph/ops/rules.h"
 #include "graph/ops/strided.h"
@@ -140,6 +141,7 @@ constexpr OpDef op::matmul{
     .cost = matmul_cost,
     .cost_class = CostClass::product,
     .form = matmul_form,
-    .reference = matmul_reference};
+    .reference = matmul_reference,
+    .gradient = gradients::matmul};
 
 }  // namespace cleave::ops

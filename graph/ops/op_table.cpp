@@ -17,6 +17,11 @@ constexpr auto kFunctions = std::to_array<const OpDef*>({
 #include "graph/vocabulary.list"
 });
 
+#define CLEAVE_TRANSFORM(name) &op::name,
+constexpr auto kTransforms = std::to_array<const OpDef*>({
+#include "graph/vocabulary.list"
+});
+
 /// The line of a family, or one of its functions.
 struct ListLine {
   std::string_view file, title;
@@ -35,7 +40,7 @@ std::vector<OpFamily> families(bool composite) {
   for (auto line = kLines.begin(); line != kLines.end();) {
     const auto next = std::find_if(line + 1, kLines.end(), [](const ListLine& each) { return !each.file.empty(); });
     const auto size = static_cast<std::size_t>(next - line) - 1;
-    if (kFunctions.at(begin)->composite() == composite)
+    if (size > 0 && kFunctions.at(begin)->composite() == composite)
       found.push_back({line->file, line->title, std::span(kFunctions).subspan(begin, size)});
     begin += size;
     line = next;
@@ -84,11 +89,13 @@ std::span<const OpDef* const> all_functions() {
 }
 
 const OpDef* find_op(std::string_view name) {
-  return ops::find(all_ops(), name);
+  const OpDef* op = ops::find(all_ops(), name);
+  return op ? op : ops::find(ops::kTransforms, name);
 }
 
 const OpDef* find_function(std::string_view name) {
-  return ops::find(all_functions(), name);
+  const OpDef* function = ops::find(all_functions(), name);
+  return function ? function : ops::find(ops::kTransforms, name);
 }
 
 }  // namespace cleave

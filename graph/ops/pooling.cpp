@@ -167,14 +167,16 @@ constexpr OpDef op::max_pool =
            pool_cost, max_pool_reference)
         .promoting(Promotion::floating)
         .of_class(CostClass::scan)
-        .also_called("MaxPool, max_pool1d, max_pool2d, max_pool3d");
+        .also_called("MaxPool, max_pool1d, max_pool2d, max_pool3d")
+        .differentiated(GradientRule::none());
 
 constexpr OpDef op::avg_pool =
     Record("avg_pool(x, kernel_shape, strides?, pads?, dilations?, auto_pad?, ceil_mode?, count_include_pad?)", 1, pool_attributes(true),
            "mean of each window over the axes behind batch and channels, as ONNX's", pool_type<kAvgPool>, pool_cost, avg_pool_reference)
         .promoting(Promotion::floating)
         .of_class(CostClass::scan)
-        .also_called("AveragePool, avg_pool1d, avg_pool2d, avg_pool3d");
+        .also_called("AveragePool, avg_pool1d, avg_pool2d, avg_pool3d")
+        .differentiated(GradientRule::none());
 
 constexpr OpDef op::global_max_pool = Record("global_max_pool(x)", 1, {}, "largest element of each channel, its axes kept with extent 1",
                                              global_type<kGlobalMax>, expand_global_max)

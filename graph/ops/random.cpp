@@ -144,20 +144,24 @@ constexpr Record random_record(std::string_view signature, const AttributeDefs& 
 
 }  // namespace
 
-constexpr OpDef op::random_uniform = random_record(
-    "random_uniform(shape, low?, high?, seed?, step?, dtype?)",
-    random_attributes(with_default("low", Type::number, 0.0), with_default("high", Type::number, 1.0)),
-    "uniform on [low, high); another integer scalar `step` gives other numbers", random_type<"random_uniform">, uniform_reference);
+constexpr OpDef op::random_uniform =
+    random_record("random_uniform(shape, low?, high?, seed?, step?, dtype?)",
+                  random_attributes(with_default("low", Type::number, 0.0), with_default("high", Type::number, 1.0)),
+                  "uniform on [low, high); another integer scalar `step` gives other numbers", random_type<"random_uniform">,
+                  uniform_reference)
+        .differentiated(GradientRule::zero());
 
-constexpr OpDef op::random_normal = random_record(
-    "random_normal(shape, mean?, std?, seed?, step?, dtype?)",
-    random_attributes(with_default("mean", Type::number, 0.0), with_default("std", Type::number, 1.0)),
-    "normally distributed; another integer scalar `step` gives other numbers", random_type<"random_normal">, normal_reference);
+constexpr OpDef op::random_normal =
+    random_record("random_normal(shape, mean?, std?, seed?, step?, dtype?)",
+                  random_attributes(with_default("mean", Type::number, 0.0), with_default("std", Type::number, 1.0)),
+                  "normally distributed; another integer scalar `step` gives other numbers", random_type<"random_normal">, normal_reference)
+        .differentiated(GradientRule::zero());
 
 constexpr OpDef op::random_integers =
     random_record("random_integers(shape, low, high, seed?, step?, dtype?)",
                   random_attributes(required("low", Type::integer), required("high", Type::integer), DType::i32),
                   "every integer from low to below high as likely as another; another integer scalar `step` gives others", integers_type,
-                  integers_reference);
+                  integers_reference)
+        .differentiated(GradientRule::zero());
 
 }  // namespace cleave::ops

@@ -3,6 +3,7 @@
 
 #include "graph/ops/domain.h"
 #include "graph/ops/forms.h"
+#include "graph/ops/gradient_rules.h"
 #include "graph/ops/op_table.h"
 #include "graph/ops/rules.h"
 #include "graph/ops/strided.h"
@@ -230,7 +231,7 @@ Status reduction_reference(const OpCall& call) {
 }
 
 template <class Op>
-constexpr OpDef reduction(std::string_view signature, std::string_view summary) {
+constexpr Record reduction(std::string_view signature, std::string_view summary) {
   return Record(
              signature, 1, {kAxesOrAll, kKeepdims}, summary,
              [](Types inputs, const Attributes& attributes) {
@@ -246,25 +247,33 @@ constexpr OpDef reduction(std::string_view signature, std::string_view summary) 
 constexpr OpDef op::sum =
     reduction<Sum>("sum(x, axis?, keepdims?)",
                    "sum over the axes (absent: all); bool and integers of 8 and 16 bits give i32, or i64 where so many can sum to "
-                   "more; others keep their type, and integers wrap");
+                   "more; others keep their type, and integers wrap")
+        .differentiated(gradients::sum);
 
-constexpr OpDef op::mean = reduction<Mean>("mean(x, axis?, keepdims?)", "mean over the axes (absent: all); integers give f32");
+constexpr OpDef op::mean =
+    reduction<Mean>("mean(x, axis?, keepdims?)", "mean over the axes (absent: all); integers give f32").differentiated(gradients::mean);
 
-constexpr OpDef op::prod = reduction<Prod>(
-    "prod(x, axis?, keepdims?)", "product over the axes (absent: all); bool and integers of 8 and 16 bits give i32; integers wrap");
+constexpr OpDef op::prod =
+    reduction<Prod>("prod(x, axis?, keepdims?)",
+                    "product over the axes (absent: all); bool and integers of 8 and 16 bits give i32; integers wrap")
+        .differentiated(gradients::prod);
 
-constexpr OpDef op::max = reduction<Max>("max(x, axis?, keepdims?)", "largest element over the axes (absent: all); NaN if there is one");
+constexpr OpDef op::max = reduction<Max>("max(x, axis?, keepdims?)", "largest element over the axes (absent: all); NaN if there is one")
+                              .differentiated(gradients::max);
 
-constexpr OpDef op::min = reduction<Min>("min(x, axis?, keepdims?)", "smallest element over the axes (absent: all); NaN if there is one");
+constexpr OpDef op::min = reduction<Min>("min(x, axis?, keepdims?)", "smallest element over the axes (absent: all); NaN if there is one")
+                              .differentiated(gradients::min);
 
-constexpr OpDef op::any = reduction<Any>("any(x, axis?, keepdims?)", "is any element not zero?");
+constexpr OpDef op::any = reduction<Any>("any(x, axis?, keepdims?)", "is any element not zero?").differentiated(GradientRule::zero());
 
-constexpr OpDef op::all = reduction<All>("all(x, axis?, keepdims?)", "are all elements not zero?");
+constexpr OpDef op::all = reduction<All>("all(x, axis?, keepdims?)", "are all elements not zero?").differentiated(GradientRule::zero());
 
 constexpr OpDef op::argmax =
-    reduction<ArgMax>("argmax(x, axis?, keepdims?)", "i32 index of the first largest element, row-major over the axes");
+    reduction<ArgMax>("argmax(x, axis?, keepdims?)", "i32 index of the first largest element, row-major over the axes")
+        .differentiated(GradientRule::zero());
 
 constexpr OpDef op::argmin =
-    reduction<ArgMin>("argmin(x, axis?, keepdims?)", "i32 index of the first smallest element, row-major over the axes");
+    reduction<ArgMin>("argmin(x, axis?, keepdims?)", "i32 index of the first smallest element, row-major over the axes")
+        .differentiated(GradientRule::zero());
 
 }  // namespace cleave::ops

@@ -126,6 +126,11 @@ class Record {
     changed.op_.scalar_integer = on_integers;
     return changed;
   }
+  constexpr Record differentiated(GradientRule rule) const {
+    Record changed = *this;
+    changed.op_.gradient = rule;
+    return changed;
+  }
   constexpr Record also_called(std::string_view names) const {
     Record changed = *this;
     changed.op_.also_called = names;

@@ -58,7 +58,7 @@ Status scan_reference(const OpCall& call) {
 }
 
 template <Name name, bool product>
-constexpr OpDef scan(std::string_view signature, std::string_view summary) {
+constexpr Record scan(std::string_view signature, std::string_view summary) {
   return Record(signature, 1,
                 {optional("axis", Type::integer), with_default("exclusive", Type::boolean, false),
                  with_default("reverse", Type::boolean, false)},
@@ -68,14 +68,18 @@ constexpr OpDef scan(std::string_view signature, std::string_view summary) {
 
 }  // namespace
 
-constexpr OpDef op::cumulative_sum = scan<"cumulative_sum", false>(
-    "cumulative_sum(x, axis?, exclusive?, reverse?)",
-    "running sum along an axis, each element included unless `exclusive`, from the end if `reverse`; elements "
-    "of the type that `sum` along the axis has");
+constexpr OpDef op::cumulative_sum =
+    scan<"cumulative_sum", false>(
+        "cumulative_sum(x, axis?, exclusive?, reverse?)",
+        "running sum along an axis, each element included unless `exclusive`, from the end if `reverse`; elements "
+        "of the type that `sum` along the axis has")
+        .differentiated(GradientRule::none());
 
-constexpr OpDef op::cumulative_prod = scan<"cumulative_prod", true>(
-    "cumulative_prod(x, axis?, exclusive?, reverse?)",
-    "running product along an axis, as `cumulative_sum`; bool and integers of 8 and 16 bits give i32; integers "
-    "wrap");
+constexpr OpDef op::cumulative_prod =
+    scan<"cumulative_prod", true>(
+        "cumulative_prod(x, axis?, exclusive?, reverse?)",
+        "running product along an axis, as `cumulative_sum`; bool and integers of 8 and 16 bits give i32; integers "
+        "wrap")
+        .differentiated(GradientRule::none());
 
 }  // namespace cleave::ops

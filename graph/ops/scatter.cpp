@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "graph/base/stop.h"
+#include "graph/ops/gradient_rules.h"
 #include "graph/ops/op_table.h"
 #include "graph/ops/places.h"
 #include "graph/ops/wrapping.h"
@@ -298,7 +299,8 @@ constexpr OpDef op::take_along_axis = Record("take_along_axis(x, indices, axis?)
                                              take_along_axis_type, gather_cost, gather_reference<"take_along_axis">)
                                           .of_class(CostClass::gather)
                                           .may_fail()
-                                          .also_called("take_along_dim, gather_elements, GatherElements");
+                                          .also_called("take_along_dim, gather_elements, GatherElements")
+                                          .differentiated(gradients::take_along_axis);
 
 constexpr OpDef op::gather_nd =
     Record("gather_nd(x, indices, batch_dims?)", 2, {with_default("batch_dims", Type::integer, std::int64_t{0})},
@@ -306,7 +308,8 @@ constexpr OpDef op::gather_nd =
            gather_cost, gather_reference<"gather_nd">)
         .of_class(CostClass::gather)
         .may_fail()
-        .also_called("GatherND");
+        .also_called("GatherND")
+        .differentiated(GradientRule::none());
 
 constexpr OpDef op::scatter =
     scattering<"scatter">("scatter(x, indices, updates, axis?, reduction?)", {kFirstAxis, kReduction},
@@ -315,7 +318,8 @@ constexpr OpDef op::scatter =
                           scatter_type)
         .of_class(CostClass::gather)
         .may_fail()
-        .also_called("scatter_elements, ScatterElements");
+        .also_called("scatter_elements, ScatterElements")
+        .differentiated(GradientRule::none());
 
 constexpr OpDef op::scatter_add =
     scattering<"scatter_add">("scatter_add(x, indices, updates, axis?)", {kFirstAxis},
@@ -324,7 +328,8 @@ constexpr OpDef op::scatter_add =
                               scatter_add_type)
         .of_class(CostClass::gather)
         .may_fail()
-        .also_called("index_add");
+        .also_called("index_add")
+        .differentiated(gradients::scatter_add);
 
 constexpr OpDef op::scatter_nd =
     scattering<"scatter_nd">("scatter_nd(x, indices, updates, reduction?)", {kReduction},
@@ -333,6 +338,7 @@ constexpr OpDef op::scatter_nd =
                              scatter_nd_type)
         .of_class(CostClass::gather)
         .may_fail()
-        .also_called("ScatterND, index_put");
+        .also_called("ScatterND, index_put")
+        .differentiated(GradientRule::none());
 
 }  // namespace cleave::ops

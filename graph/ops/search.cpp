@@ -67,7 +67,8 @@ constexpr OpDef op::searchsorted =
            "i32 indices at which the values would keep the vector sorted, before or (`side=\"right\"`) behind equal elements", search_type,
            search_cost, search_reference)
         .promoting(Promotion::common)
-        .of_class(CostClass::sort);
+        .of_class(CostClass::sort)
+        .differentiated(GradientRule::zero());
 
 }  // namespace ops
 

@@ -2,6 +2,7 @@
 #include "graph/base/stop.h"
 #include "graph/ops/convert.h"
 #include "graph/ops/elementwise.h"
+#include "graph/ops/gradient_rules.h"
 #include "graph/ops/op_table.h"
 
 namespace cleave::ops {
@@ -41,7 +42,8 @@ constexpr OpDef op::where =
     Record("where(condition, x1, x2)", 3, {}, "`x1` where the condition holds, else `x2`", where_type, elementwise_cost<1>, where_reference)
         .promoting(Promotion::common, 1)
         .of_class(CostClass::comparison, run_of_operands)
-        .scalar(scalars::Where::text, scalars::Where::text);
+        .scalar(scalars::Where::text, scalars::Where::text)
+        .differentiated(gradients::where);
 
 namespace {
 
@@ -72,6 +74,7 @@ constexpr OpDef op::astype =
            "narrower ones modulo 2^bits (300 to u8: 44), to bool by `!= 0`",
            astype_type, elementwise_cost<1>, astype_reference)
         .of_class(CostClass::comparison, run_of_operands)
-        .scalar(scalars::AsType::text, scalars::AsType::text);
+        .scalar(scalars::AsType::text, scalars::AsType::text)
+        .differentiated(gradients::astype);
 
 }  // namespace cleave::ops

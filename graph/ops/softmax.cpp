@@ -5,6 +5,7 @@
 #include "graph/base/stop.h"
 #include "graph/ops/domain.h"
 #include "graph/ops/forms.h"
+#include "graph/ops/gradient_rules.h"
 #include "graph/ops/op_table.h"
 #include "graph/ops/rules.h"
 #include "graph/ops/sums.h"
@@ -69,7 +70,7 @@ Cost softmax_cost(Types inputs, Types results, const Attributes&) {
 }
 
 template <Name op, bool logarithm>
-constexpr OpDef softmax_record(std::string_view signature, std::string_view summary) {
+constexpr Record softmax_record(std::string_view signature, std::string_view summary) {
   return Record(signature, 1, {kLastAxis}, summary, softmax_type<op>, softmax_cost, softmax_reference<logarithm>)
       .promoting(Promotion::floating)
       .of_class(CostClass::softmax, form_of_axis);
@@ -77,9 +78,10 @@ constexpr OpDef softmax_record(std::string_view signature, std::string_view summ
 
 }  // namespace
 
-constexpr OpDef op::softmax = softmax_record<"softmax", false>("softmax(x, axis?)", "`exp(x) / sum(exp(x))` along an axis (the last)");
+constexpr OpDef op::softmax = softmax_record<"softmax", false>("softmax(x, axis?)", "`exp(x) / sum(exp(x))` along an axis (the last)")
+                                  .differentiated(gradients::softmax);
 
-constexpr OpDef op::log_softmax =
-    softmax_record<"log_softmax", true>("log_softmax(x, axis?)", "`log(softmax(x))` along an axis (the last)");
+constexpr OpDef op::log_softmax = softmax_record<"log_softmax", true>("log_softmax(x, axis?)", "`log(softmax(x))` along an axis (the last)")
+                                      .differentiated(gradients::log_softmax);
 
 }  // namespace cleave::ops

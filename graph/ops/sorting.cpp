@@ -164,25 +164,29 @@ constexpr OpDef op::sort =
         "sort(x, axis?, descending?)", 1, {kLastAxis, with_default("descending", Type::boolean, false)},
         "sorts an axis (the last); NaN counts as larger than every number",
         [](Types inputs, const Attributes& a) { return sorting_type("sort", false, inputs, a); }, sorting_cost, sorting_reference<false>)
-        .of_class(CostClass::sort, form_of_axis);
+        .of_class(CostClass::sort, form_of_axis)
+        .differentiated(GradientRule::none());
 
 constexpr OpDef op::argsort =
     Record(
         "argsort(x, axis?, descending?)", 1, {kLastAxis, with_default("descending", Type::boolean, false)},
         "i32 indices that sort an axis (the last); equal elements keep their order",
         [](Types inputs, const Attributes& a) { return sorting_type("argsort", true, inputs, a); }, sorting_cost, sorting_reference<true>)
-        .of_class(CostClass::sort, form_of_axis);
+        .of_class(CostClass::sort, form_of_axis)
+        .differentiated(GradientRule::zero());
 
 constexpr OpDef op::top_k = Record("top_k(x, k)", 1, {required("k", Type::integer)},
                                    "two results: the k largest elements along the last axis, largest first, and their i32 indices",
                                    top_k_type, sorting_cost, top_k_reference)
-                                .of_class(CostClass::sort, form_of_axis);
+                                .of_class(CostClass::sort, form_of_axis)
+                                .differentiated(GradientRule::none());
 
 constexpr OpDef op::unique =
     Record("unique(x)", 1, {},
            "two results: the distinct elements in order, as many as x has, the rest filled with the last of them; and their i32 "
            "number; each NaN is distinct and stands behind the largest, zeros of either sign are equal",
            unique_type, sorting_cost, unique_reference)
-        .of_class(CostClass::sort, form_of_axis);
+        .of_class(CostClass::sort, form_of_axis)
+        .differentiated(GradientRule::none());
 
 }  // namespace cleave::ops

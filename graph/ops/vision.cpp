@@ -319,7 +319,8 @@ constexpr OpDef op::nonzero =
            "two results: i64 positions [axes, size] of what is not 0, in order, then zeros (size: the number of elements); and "
            "how many there are",
            nonzero_type, linear_cost, nonzero_reference)
-        .of_class(CostClass::gather);
+        .of_class(CostClass::gather)
+        .differentiated(GradientRule::zero());
 
 constexpr OpDef op::non_max_suppression =
     Record("non_max_suppression(boxes, scores, max_output_boxes_per_class, iou_threshold?, score_threshold?, center_point_box?)", 2,
@@ -327,7 +328,8 @@ constexpr OpDef op::non_max_suppression =
             optional("score_threshold", Type::number), with_default("center_point_box", Type::boolean, false)},
            "two results: i64 rows of batch, class and box, best first, then -1; and how many there are. As in ONNX", suppression_type,
            suppression_cost, suppression_reference)
-        .of_class(CostClass::gather);
+        .of_class(CostClass::gather)
+        .differentiated(GradientRule::zero());
 
 // The index of an image may be out of range.
 constexpr OpDef op::roi_align =
@@ -340,7 +342,8 @@ constexpr OpDef op::roi_align =
         roi_align_type, roi_align_cost, roi_align_reference)
         .of_class(CostClass::gather)
         .may_fail()
-        .also_called("RoiAlign");
+        .also_called("RoiAlign")
+        .differentiated(GradientRule::none());
 
 constexpr OpDef op::grid_sample =
     Record("grid_sample(x, grid, mode?, padding?, align_corners?)", 2,
@@ -350,6 +353,7 @@ constexpr OpDef op::grid_sample =
            "`zeros`, `border`, `reflection`. As in ONNX",
            grid_sample_type, grid_sample_cost, grid_sample_reference)
         .of_class(CostClass::gather)
-        .also_called("GridSample");
+        .also_called("GridSample")
+        .differentiated(GradientRule::none());
 
 }  // namespace cleave::ops

@@ -1,5 +1,6 @@
 // dynamic_slice and dynamic_update_slice: windows of an array at computed positions. A window that is not within the array is a run-time
 // error. XLA would clamp its start and silently use another position.
+#include "graph/ops/gradient_rules.h"
 #include "graph/ops/op_table.h"
 #include "graph/ops/positions.h"
 #include "graph/ops/rules.h"
@@ -118,7 +119,8 @@ constexpr OpDef op::dynamic_slice{
     .cost = [](Types inputs, Types results, const Attributes&) { return window_cost(inputs, results[0], inputs.subspan(1)); },
     .may_fail = true,
     .cost_class = CostClass::gather,
-    .reference = windows_reference};
+    .reference = windows_reference,
+    .gradient = gradients::dynamic_slice};
 
 constexpr OpDef op::dynamic_update_slice{
     .name = "dynamic_update_slice",
@@ -131,6 +133,7 @@ constexpr OpDef op::dynamic_update_slice{
     .cost = [](Types inputs, Types, const Attributes&) { return window_cost(inputs, inputs[1], inputs.subspan(2)); },
     .may_fail = true,
     .cost_class = CostClass::gather,
-    .reference = update_reference};
+    .reference = update_reference,
+    .gradient = gradients::dynamic_update_slice};
 
 }  // namespace cleave::ops

@@ -20,8 +20,8 @@ TensorType Part::type() const {
 
 Parts Composer::all(const OpDef& function, std::span<const Part> inputs, Attributes attributes) {
   Parts results;
-  for (Operand& result : tracer_.apply(function, operands(inputs), std::move(attributes), location_))
-    results.emplace_back(tracer_, std::move(result));
+  for (Operand& result : tracer_->apply(function, operands(inputs), std::move(attributes), location_))
+    results.emplace_back(*tracer_, std::move(result));
   return results;
 }
 
@@ -35,7 +35,7 @@ Part Composer::operator()(const OpDef& function, std::initializer_list<Part> inp
 }
 
 Part Composer::constant(Array value) {
-  return {tracer_, tracer_.constant(std::move(value), location_)};
+  return {*tracer_, tracer_->constant(std::move(value), location_)};
 }
 
 Parts Composer::for_loop(const Part& count, const Parts& initial,
@@ -49,16 +49,16 @@ Parts Composer::for_loop(const Part& count, const Parts& initial,
   const auto as_parts = [&](std::vector<Operand> given) {
     Parts result;
     result.reserve(given.size());
-    for (Operand& operand : given) result.emplace_back(tracer_, std::move(operand));
+    for (Operand& operand : given) result.emplace_back(*tracer_, std::move(operand));
     return result;
   };
-  Tracer::Loop loop = tracer_.begin_for(count.operand(), states(initial), location_);
-  const Parts yielded = body({tracer_, std::move(loop.counter)}, as_parts(std::move(loop.inside)));
-  return as_parts(tracer_.end_for(states(yielded)));
+  Tracer::Loop loop = tracer_->begin_for(count.operand(), states(initial), location_);
+  const Parts yielded = body({*tracer_, std::move(loop.counter)}, as_parts(std::move(loop.inside)));
+  return as_parts(tracer_->end_for(states(yielded)));
 }
 
 Part Composer::error(DiagnosticKind kind, std::string message) {
-  tracer_.error(kind, location_, std::move(message));
+  tracer_->error(kind, location_, std::move(message));
   return {};
 }
 

@@ -39,7 +39,7 @@ using Parts = std::vector<Part>;
 class Composer {
  public:
   /// Everything is recorded at `location`.
-  Composer(Tracer& tracer, SourceLocation location) : tracer_(tracer), location_(std::move(location)) {}
+  Composer(Tracer& tracer, SourceLocation location) : tracer_(&tracer), location_(std::move(location)) {}
 
   /// Calls an operation or another composite function: `c(op::sum, {x}, {{"axis", axis}})`.
   Part operator()(const OpDef& function, std::span<const Part> inputs, Attributes attributes = {});
@@ -64,7 +64,7 @@ class Composer {
   Part error(DiagnosticKind kind, std::string message);
 
  private:
-  Tracer& tracer_;
+  Tracer* tracer_;
   SourceLocation location_;
 };
 

@@ -3,6 +3,7 @@
 // is poison, and no further mistake is reported for values computed from it.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -46,6 +47,8 @@ struct Operand {
 class Tracer {
  public:
   explicit Tracer(std::string name);
+  /// Goes on in a finished graph, which must have no errors; see insert_at.
+  explicit Tracer(Graph graph);
   Tracer(const Tracer&) = delete;
   Tracer& operator=(const Tracer&) = delete;
   ~Tracer();
@@ -111,6 +114,21 @@ class Tracer {
   void pop_place();
   void push_allow(Allowance allowance);
   void pop_allow();
+
+  // --- insertion into a finished graph (for passes) --------------------------------------------------------------------------------
+  /// What is recorded from here on stands in `region`, in front of the node `before` (invalid: at the end). Insertions nest.
+  void insert_at(RegionId region, NodeId before);
+  void end_insertion();
+  /// Carries one more value through a finished loop: `initial` records its initial value in front of the loop, `next` its next value at the
+  /// end of the body. Returns the value after the loop.
+  Operand carry_more(NodeId loop, const std::function<Operand()>& initial, const std::function<Operand(const Operand& inside)>& next);
+  /// One more value that both arms of a finished branch yield, of equal types. Returns the result of the merge.
+  Operand merge_more(NodeId branch, const Operand& from_then, const Operand& from_otherwise);
+  /// Whether `value` can be read at the place of insertion.
+  [[nodiscard]] bool can_read(ValueId value) const;
+  [[nodiscard]] RegionId region() const;  ///< in which nodes are recorded now
+  /// The graph, not verified, and with nodes numbered in the order of insertion (in_program_order). The Tracer must not be used afterwards.
+  Graph release();
 
   // --- end ------------------------------------------------------------------------------------------------------------------------
   /// A value that a traced function returns, and its name in the nest of results, or empty.

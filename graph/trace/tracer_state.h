@@ -5,6 +5,7 @@
 //   tracer_apply.cpp    one op: attributes, promotion, type rule
 //   tracer_control.cpp  frames and loops
 //   tracer_branch.cpp   branches
+//   tracer_continue.cpp insertion into finished graphs
 #pragma once
 
 #include <unordered_map>
@@ -52,6 +53,12 @@ struct Tracer::State_ {
     SourceLocation location;
     bool by_user = true;
   };
+  /// A place of insertion in a finished graph, and how to return from it.
+  struct Insertion {
+    RegionId from, where;
+    std::vector<NodeId> behind;  ///< nodes of the region behind the place
+    std::vector<bool> open;      ///< as it was before
+  };
   struct Count {
     std::optional<std::int64_t> known;
     ValueId runtime;
@@ -61,6 +68,7 @@ struct Tracer::State_ {
   RegionId region = Graph::kRoot;  ///< the region to which nodes are added
   std::vector<bool> open{true};    ///< per region: whether it is the current one or encloses it
   std::vector<Frame> frames;
+  std::vector<Insertion> insertions;
   std::vector<std::shared_ptr<const SourceFrame>> scopes;
   std::vector<Pin> places;
   std::vector<Allowance> allowances;
@@ -120,6 +128,8 @@ struct Tracer::State_ {
   std::optional<TensorType> merged_type(const Frame& frame, const State& a, const State& b);
   void open_frame(NodeId node, RegionKind kind, const SourceLocation& location);
   Frame close_frame();
+  void insert_at(RegionId where, NodeId before);
+  void end_insertion();
   void enter(RegionId inner);
   void leave_to(RegionId outer);
 };

@@ -404,7 +404,7 @@ void Definitions::add_commands() {
   add_file(*dot, "-o", options_.output_file, ".svg, .png, .pdf or .dot; default: dot source to standard output");
   dot->add_flag("--full", options_.full, "every operation, however many there are");
   add_seconds(*dot, "--layout-limit", options_.layout_limit, "how long Graphviz may take before a coarser layout is tried; default: 30");
-  add_choice(*print, "--stage", options_.stage, {"traced", "simplified", "placed", "partitioned"}, "", "STAGE");
+  add_choice(*print, "--stage", options_.stage, {"traced", "differentiated", "simplified", "placed", "partitioned"}, "", "STAGE");
   add_file(*print, "-o", options_.output_file, "FILE.graph, with paths relative to it; default: standard output");
   add_file(*apply, "-o", options_.output_file, "where the edited model goes, - for standard output; default: into MODEL");
   for (CLI::App* sub : {run, explain}) add_row_flags(*sub);

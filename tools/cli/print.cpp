@@ -1,5 +1,6 @@
 // `cleave print`: prints the program as text at a stage of compilation.
 #include "graph/base/file.h"
+#include "graph/gradient/differentiate.h"
 #include "graph/passes/pass_table.h"
 #include "graph/text/text.h"
 #include "partitioner/report/explain.h"
@@ -27,14 +28,17 @@ int print_command(const Options& options) {
     const Status saved = graph.save(options.output_file);
     return saved ? kDone : console.fail(saved.error());
   };
-  if (options.stage == "traced" || options.stage == "simplified") {
+  if (options.stage == "traced" || options.stage == "differentiated" || options.stage == "simplified") {
     const Graph graph = load_graph(options);
     if (!graph.ok()) return console.fail(graph.diagnostics);
     if (const auto inputs = read_inputs(graph, options); !inputs) return console.fail(inputs.error());
     if (options.stage == "traced") return say_graph(graph, graph.diagnostics);
     const Result<Wiring> wiring = wire(options);
     if (!wiring) return console.fail(wiring.error());
-    return say_graph(run_passes(graph, wiring->plan.passes), graph.diagnostics);
+    const Graph differentiated = differentiate(graph);
+    if (!differentiated.ok()) return console.fail(differentiated.diagnostics);
+    return say_graph(options.stage == "differentiated" ? differentiated : run_passes(differentiated, wiring->plan.passes),
+                     differentiated.diagnostics);
   }
   int code = kDone;
   const auto plan = load_and_plan(options, console, code);

@@ -13,6 +13,7 @@ void add_effects(Samples& s) {
     s.add("write_npy", {s.numbers(f32, shape)}, {{"path", path.string()}});
     s.add("to_host", {s.numbers(f32, shape)});
     s.add("to_accelerator", {s.numbers(i32, shape)});
+    s.add("to_accelerator", {s.numbers(f32, shape)});
   }
   for (const std::int64_t n : {3, 50}) {
     auto doubled = std::make_shared<HostFunction>();

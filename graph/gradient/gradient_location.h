@@ -1,0 +1,31 @@
+// Locations of backward operations: that of the forward operation, in a scope `gradient` at the call.
+#pragma once
+
+#include <map>
+#include <memory>
+
+#include "graph/base/source_location.h"
+
+namespace cleave::gradients {
+
+class GradientLocations {
+ public:
+  /// `call`: the location of the call of `gradient`.
+  explicit GradientLocations(const SourceLocation& call) : call_(call) {}
+
+  /// The scope stands between the scopes that forward operation and call have in common and those of the forward operation alone.
+  SourceLocation of(const SourceLocation& forward);
+
+ private:
+  std::shared_ptr<const SourceFrame> inside(const std::shared_ptr<const SourceFrame>& frame);
+  [[nodiscard]] bool shared(const SourceFrame* frame) const;
+
+  SourceLocation call_;
+  std::shared_ptr<const SourceFrame> scope_;
+  std::map<const SourceFrame*, std::shared_ptr<const SourceFrame>> made_;
+};
+
+/// The label of the scope.
+inline constexpr const char* kGradientScope = "gradient";
+
+}  // namespace cleave::gradients
