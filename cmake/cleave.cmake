@@ -21,7 +21,7 @@ endif()
 # Sources say "graph/graph.h"; users say <cleave/graph/graph.h>. Both work in the build tree (through links) and once installed.
 set(generated ${PROJECT_BINARY_DIR}/generated)
 file(MAKE_DIRECTORY ${generated}/cleave)
-foreach(name cleave.h graph partitioner executor models)
+foreach(name cleave.h optim.h graph partitioner executor models)
   file(CREATE_LINK ${PROJECT_SOURCE_DIR}/${name} ${generated}/cleave/${name} SYMBOLIC)
 endforeach()
 file(CREATE_LINK ${PROJECT_SOURCE_DIR}/executor/host/include/cleave/host_function.h ${generated}/cleave/host_function.h SYMBOLIC)

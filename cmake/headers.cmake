@@ -1,4 +1,4 @@
-# The public headers: what cleave.h reaches, and nothing else. They are installed, each compiles on its own, and none shows a type of
+# The public headers: what cleave.h and optim.h reach, and nothing else. They are installed, each compiles on its own, and none shows a type of
 # another project; tests/install/public_headers.cmake and the install test hold them to that.
 function(cleave_public_headers target scope)
   target_sources(${target} ${scope} FILE_SET HEADERS
@@ -36,6 +36,7 @@ set(graph_headers
   graph/ops/gradient.h
   graph/ops/linear_algebra.h
   graph/ops/ops.h
+  graph/ops/optim.h
   graph/ops/quantization.h
   graph/ops/recurrent.h
   graph/ops/search.h
@@ -86,7 +87,7 @@ set(executor_headers
 set(models_headers
   models/model.h)
 
-set(CLEAVE_PUBLIC_HEADERS cleave.h ${graph_headers} ${partitioner_headers} ${executor_headers} ${models_headers})
+set(CLEAVE_PUBLIC_HEADERS cleave.h optim.h ${graph_headers} ${partitioner_headers} ${executor_headers} ${models_headers})
 foreach(room graph partitioner executor models)
   list(TRANSFORM ${room}_headers PREPEND ${PROJECT_SOURCE_DIR}/)
 endforeach()
@@ -94,7 +95,7 @@ cleave_public_headers(cleave_graph PUBLIC ${graph_headers})
 cleave_public_headers(cleave_partitioner PUBLIC ${partitioner_headers})
 cleave_public_headers(cleave_executor PUBLIC ${executor_headers})
 cleave_public_headers(cleave_models PUBLIC ${models_headers})
-cleave_public_headers(cleave_library INTERFACE ${PROJECT_SOURCE_DIR}/cleave.h)
+cleave_public_headers(cleave_library INTERFACE ${PROJECT_SOURCE_DIR}/cleave.h ${PROJECT_SOURCE_DIR}/optim.h)
 target_sources(cleave_graph PUBLIC FILE_SET generated TYPE HEADERS
   BASE_DIRS ${PROJECT_BINARY_DIR}/generated
   FILES ${PROJECT_BINARY_DIR}/generated/graph/base/version.h)

@@ -56,7 +56,8 @@ class Composer {
 
   /// `x` converted to element type `dtype`; `x` itself if it has that type.
   Part as(DType dtype, const Part& x) { return x.dtype() == dtype ? x : (*this)(op::astype, {x}, {{"dtype", dtype}}); }
-  Part reshape(const Part& x, Shape shape) { return (*this)(op::reshape, {x}, {{"shape", std::move(shape)}}); }
+  /// `x` in another shape; `x` itself if it has that shape.
+  Part reshape(const Part& x, Shape shape) { return x.shape() == shape ? x : (*this)(op::reshape, {x}, {{"shape", std::move(shape)}}); }
   /// `count` trips over carried values: `body` gets the counter (i32) and the current values, and returns their next values.
   Parts for_loop(const Part& count, const Parts& initial, const std::function<Parts(const Part& counter, const Parts& carried)>& body);
 

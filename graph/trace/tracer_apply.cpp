@@ -8,7 +8,8 @@ namespace cleave {
 namespace {
 
 /// Number of poisoned results of a failed call, as far as the op determines it.
-std::size_t results_at_least(const OpDef& op, const Attributes& attributes) {
+std::size_t results_at_least(const OpDef& op, std::size_t inputs, const Attributes& attributes) {
+  if (&op == &op::gradient) return inputs > 1 ? inputs - 1 : 1;
   for (const AttributeDef& definition : op.attributes) {
     if (definition.type != AttributeDef::Type::function) continue;
     const auto* function = attributes.get_if<std::shared_ptr<const HostFunction>>(definition.name);
@@ -177,7 +178,7 @@ std::vector<Operand> Tracer::compose(const OpDef& op, std::span<const Operand> i
 
 std::vector<Operand> Tracer::apply(const OpDef& op, std::span<const Operand> inputs, Attributes attributes, SourceLocation location) {
   if (op.composite()) return compose(op, inputs, std::move(attributes), location);
-  const std::size_t poisoned = results_at_least(op, attributes);
+  const std::size_t poisoned = results_at_least(op, inputs.size(), attributes);
   const State_::Recorded recorded = state_->record(op, inputs, std::move(attributes), location);
   if (!recorded.ok) return std::vector<Operand>(poisoned);
   if (recorded.literal) return {Operand(*recorded.literal, state_->chained(std::move(location)))};

@@ -11,11 +11,12 @@ functions. docs/guide/python.md is the complete guide.
 """
 from __future__ import annotations
 
-from . import functions
+from . import functions, optim
 from ._cleave import Diagnostic, Location, Note
 from ._cleave import version as __version__
 from ._control import Until, cond, for_loop, until, while_loop
 from ._errors import Cancelled, Error, FileError, MachineError, PlacementWarning, UnknownNameError, UsageError, UserError
+from ._gradient import gradient, stop_gradient, value_and_gradient
 from ._host import host_call, host_function
 from ._load import load, parse
 from ._model import Model
@@ -30,7 +31,8 @@ __all__ = [
     "Cancelled", "Diagnostic", "Error", "FileError", "Location", "MachineError", "Model", "Note", "PlacementWarning", "Plan", "Results",
     "Run", "Tensor", "TracedModel", "Type", "UnknownNameError", "Until", "UsageError", "UserError", "__version__", "allow", "cond",
     "constant",
-    "for_loop", "functions", "host_call", "host_function", "load", "named", "parameter", "parse", "place", "scope", "trace", "until",
-    "while_loop",
+    "for_loop", "functions", "gradient", "host_call", "host_function", "load", "named", "optim",
+    "parameter", "parse", "place", "scope", "stop_gradient", "trace",
+    "until", "value_and_gradient", "while_loop",
 ]
 __all__ += [name for name in functions.__all__ if name not in __all__]

@@ -1,0 +1,140 @@
+"""Gradients and optimizers in Python."""
+import numpy as np
+import pytest
+
+import cleave
+
+
+def run(function, *arrays):
+    return cleave.trace(function, *arrays, device="none")(*arrays)
+
+
+def test_the_gradient_of_a_tensor_is_a_tensor():
+    x = np.float64([0.5, -1, 2])
+    assert np.allclose(run(lambda x: cleave.gradient(cleave.sum(x ** 3), x), x), 3 * x ** 2)
+
+
+def test_a_nest_gives_a_nest():
+    def model(w, b, x):
+        params = {"w": w, "layers": [b]}
+        loss = cleave.sum((x @ params["w"] + params["layers"][0]) ** 2)
+        return cleave.gradient(loss, params)
+
+    w, b, x = np.arange(6.0).reshape(2, 3), np.ones(3), np.float64([[1, 2], [3, 4]])
+    result = run(model, w, b, x)
+    errors = x @ w + b
+    assert np.allclose(result["w"], 2 * x.T @ errors)
+    assert np.allclose(result["layers"][0], 2 * errors.sum(axis=0))
+
+
+def test_several_values_give_a_tuple():
+    a, b = run(lambda a, b: cleave.gradient(cleave.sum(a * b), a, b), np.float32([1, 2]), np.float32([3, 4]))
+    assert a.tolist() == [3, 4] and b.tolist() == [1, 2]
+
+
+def test_value_and_gradient():
+    def loss_of(w, x):
+        return cleave.mean(cleave.square(x * w)), {"product": x * w}
+
+    def model(w, x):
+        return cleave.value_and_gradient(loss_of, has_aux=True)(w, x)
+
+    (loss, others), slope = run(model, np.float32([2]), np.float32([3]))
+    assert loss == 36 and others["product"].tolist() == [6] and slope.tolist() == [36]
+
+
+def test_stop_gradient():
+    assert run(lambda x: cleave.gradient(cleave.sum(cleave.stop_gradient(x) * x), x), np.float32([3, 4])).tolist() == [3, 4]
+
+
+def test_the_second_derivative():
+    def model(x):
+        return cleave.gradient(cleave.sum(cleave.gradient(cleave.sum(cleave.sin(x)), x)), x)
+
+    x = np.float64([0.1, 0.7])
+    assert np.allclose(run(model, x), -np.sin(x))
+
+
+def test_a_mistake_is_an_error_at_its_line():
+    with pytest.raises(cleave.UserError, match="the loss does not depend on `w`"):
+        run(lambda w, x: cleave.gradient(cleave.sum(x), w), np.float32([1]), np.float32([1]))
+    with pytest.raises(cleave.UserError, match="must be a floating-point scalar"):
+        run(lambda w: cleave.gradient(w * 2, {"a": w, "b": [w]}), np.float32([1, 2]))
+
+
+def reference(name, w, grads, *, rate=0.1, steps=5):
+    """The optimizers in NumPy, from their papers."""
+    m, v = np.zeros_like(w), np.zeros_like(w)
+    for t in range(steps):
+        g = grads(w)
+        if name == "sgd":
+            w = w - rate * g
+        elif name == "momentum":
+            m = 0.9 * m + g
+            w = w - rate * m
+        elif name == "nesterov":
+            m = 0.9 * m + g
+            w = w - rate * (g + 0.9 * m)
+        elif name in ("adam", "adamw"):
+            if name == "adamw":
+                w = w * (1 - rate * 0.01)
+            m, v = 0.9 * m + 0.1 * g, 0.999 * v + 0.001 * g * g
+            w = w - rate * (m / (1 - 0.9 ** (t + 1))) / (np.sqrt(v / (1 - 0.999 ** (t + 1))) + 1e-8)
+        elif name == "adagrad":
+            v = v + g * g
+            w = w - rate * g / (np.sqrt(v) + 1e-10)
+        elif name == "rmsprop":
+            v = 0.99 * v + 0.01 * g * g
+            w = w - rate * g / (np.sqrt(v) + 1e-8)
+        elif name == "lion":
+            w = w - rate * np.sign(0.9 * m + 0.1 * g)
+            m = 0.99 * m + 0.01 * g
+    return w
+
+
+OPTIMIZERS = {
+    "sgd": lambda o, w, g, m, v, i: (o.sgd(w, g, rate=0.1), m, v),
+    "momentum": lambda o, w, g, m, v, i: (*o.momentum(w, g, m, rate=0.1), v),
+    "nesterov": lambda o, w, g, m, v, i: (*o.momentum(w, g, m, rate=0.1, nesterov=True), v),
+    "adam": lambda o, w, g, m, v, i: o.adam(w, g, m, v, rate=0.1, step=i),
+    "adamw": lambda o, w, g, m, v, i: o.adamw(w, g, m, v, rate=0.1, step=i, weight_decay=0.01),
+    "adagrad": lambda o, w, g, m, v, i: (lambda w, v: (w, m, v))(*o.adagrad(w, g, v, rate=0.1)),
+    "rmsprop": lambda o, w, g, m, v, i: (lambda w, v: (w, m, v))(*o.rmsprop(w, g, v, rate=0.1)),
+    "lion": lambda o, w, g, m, v, i: (*o.lion(w, g, m, rate=0.1), v),
+}
+
+
+@pytest.mark.filterwarnings("ignore::cleave.PlacementWarning")  # not every optimizer reads both moments
+@pytest.mark.parametrize("name", OPTIMIZERS)
+def test_optimizers_equal_their_papers(name):
+    target = np.float64([[1, -2], [0.5, 3]])
+
+    def model(w):
+        def body(i, w, m, v):
+            loss = cleave.sum(cleave.square(cleave.square(w["a"]) - target))
+            return OPTIMIZERS[name](cleave.optim, w, cleave.gradient(loss, w), m, v, i)
+
+        zeros = {"a": cleave.zeros_like(w)}
+        return cleave.for_loop(5, ({"a": w}, zeros, zeros), body)[0]["a"]
+
+    start = np.float64([[0.3, 0.7], [-0.2, 1.1]])
+    wanted = reference(name, start, lambda w: 4 * w * (w * w - target))
+    assert np.allclose(run(model, start), wanted, rtol=1e-6)
+
+
+def test_limits_and_schedules():
+    a, b = np.float64([3, 0]), np.float64([[4]])
+    clipped = run(lambda a, b: cleave.optim.clip_by_norm((a, b), 1.0), a, b)
+    assert np.allclose(clipped[0], [0.6, 0]) and np.allclose(clipped[1], [[0.8]])
+    assert np.allclose(run(lambda a: cleave.optim.clip_by_norm(a, 10.0), a), a)
+    assert run(lambda a: cleave.optim.clip_by_value(a, 1.5), a).tolist() == [1.5, 0]
+    step = np.int32(25)
+    assert np.isclose(run(lambda i: cleave.optim.cosine(0.1, i, 100), step), 0.05 * (1 + np.cos(np.pi / 4)))
+    assert np.isclose(run(lambda i: cleave.optim.linear_warmup(0.1, i, 100), step), 0.026)
+    assert np.isclose(run(lambda i: cleave.optim.step_decay(0.1, i, 10, 0.5), step), 0.025)
+    assert np.allclose(run(lambda a, b: cleave.optim.ema(a, b, decay=0.9), a, np.float64([1, 1])), [2.8, 0.1])
+
+
+def test_nests_of_other_structure_are_refused():
+    with pytest.raises(TypeError, match="nests of one structure"):
+        run(lambda w: cleave.optim.sgd({"a": w}, [w], rate=0.1), np.float32([1]))
