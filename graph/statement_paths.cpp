@@ -132,7 +132,8 @@ class StatementWalk {
     std::size_t scope = scope_of_region_[node.region];
     for (auto frame = frames.rbegin(); frame != frames.rend(); ++frame) {
       const auto [found, fresh] = scope_of_frame_.try_emplace({scope, *frame}, paths_.scopes_.size());
-      if (fresh) paths_.scopes_.push_back({scope, Scope::kNone, as_label((*frame)->label)});
+      if (fresh)
+        paths_.scopes_.push_back({scope, Scope::kNone, is_gradient_label((*frame)->label) ? "gradient" : as_label((*frame)->label)});
       scope = found->second;
     }
     return scope;

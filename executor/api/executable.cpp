@@ -10,6 +10,7 @@
 #include "executor/api/executable_state.h"
 #include "executor/api/wiring.h"
 #include "executor/arguments/kept_leaves.h"
+#include "executor/arguments/saved_states.h"
 #include "executor/report/prediction_check.h"
 #include "graph/base/boundary.h"
 #include "graph/base/diagnostic_fingerprint.h"
@@ -116,14 +117,32 @@ Status Executable::State::know(const std::map<std::string, Array>& inputs) const
   return {};
 }
 
+/// The options with the states that were loaded, as far as they are not given; nothing if none were loaded.
+std::optional<RunOptions> Executable::State::with_loaded_states(const RunOptions& options) {
+  Executors& here = *executors;
+  const std::lock_guard lock(here.mutex);
+  if (here.loaded.empty()) return std::nullopt;
+  RunOptions with = options;
+  with.inputs.insert(here.loaded.begin(), here.loaded.end());
+  return with;
+}
+
+void Executable::State::forget_loaded_states() {
+  Executors& here = *executors;
+  const std::lock_guard lock(here.mutex);
+  here.loaded.clear();
+}
+
 Result<RunResult> Executable::State::run(const RunOptions& run_options, const std::function<bool(Executor*)>& announce) {
   if (Status known = know(run_options.inputs); !known) return known.error();
   Result<std::unique_ptr<Executor>> executor = take();
   if (!executor) return executor.error();
   const bool first = !has_run;
   has_run = true;
+  const std::optional<RunOptions> with_states = with_loaded_states(run_options);
   Result<RunResult> result = cancelled();
-  if (!announce || announce(executor->get())) result = run_within_limits(**executor, run_options, first);
+  if (!announce || announce(executor->get())) result = run_within_limits(**executor, with_states ? *with_states : run_options, first);
+  if (result && with_states) forget_loaded_states();
   if (announce) announce(nullptr);
   put_back(std::move(*executor));
   return result;
@@ -144,6 +163,27 @@ Status Executable::State::reset_states() {
   const std::lock_guard lock(here.mutex);
   std::erase_if(here.idle, [](const auto& executor) { return executor->lost(); });
   for (const auto& executor : here.idle) executor->reset_states();
+  here.loaded.clear();
+  here.states_left_behind = false;
+  return {};
+}
+
+Status Executable::State::save_states(const std::string& path) {
+  const runtime::RunQueue::Turn turn(executors->queue);
+  Result<std::unique_ptr<Executor>> executor = take();
+  if (!executor) return executor.error();
+  Status saved = runtime::save_states(*plan.graph, path, [&](const std::string& name) { return (*executor)->state(name); });
+  put_back(std::move(*executor));
+  return saved;
+}
+
+Status Executable::State::load_states(const std::string& path) {
+  Result<std::map<std::string, Array>> states = runtime::load_states(*plan.graph, path);
+  if (!states) return states.error();
+  const runtime::RunQueue::Turn turn(executors->queue);
+  Executors& here = *executors;
+  const std::lock_guard lock(here.mutex);
+  here.loaded = *std::move(states);
   here.states_left_behind = false;
   return {};
 }
@@ -203,6 +243,12 @@ Result<Array> Executable::state(std::string_view name) const {
 }
 Status Executable::reset_states() const {
   return detail::guard_memory([&] { return state_->reset_states(); });
+}
+Status Executable::save_states(const std::string& path) const {
+  return detail::guard_memory([&] { return state_->save_states(path); });
+}
+Status Executable::load_states(const std::string& path) const {
+  return detail::guard_memory([&] { return state_->load_states(path); });
 }
 
 Status runtime::tell(const DiagnosticSink& sink, const Diagnostic& diagnostic) {

@@ -127,6 +127,13 @@ class Executable {
   [[nodiscard]] Result<Array> state(std::string_view name) const;
   /// Resets all states to the values that the next run is given or that the model has for them, once all earlier runs are over.
   Status reset_states() const;
+  /// Writes all states as a safetensors file, once all earlier runs are over: `path` itself if it ends in `.safetensors`, else
+  /// `path/state.safetensors`, whose folder is created. The file that stood there stays until the new one is complete. An Error (usage) if
+  /// the program has no states or has not run yet.
+  Status save_states(const std::string& path) const;
+  /// Reads such a file; the next run starts with its values, unless it is given others. One Error (file) lists all states that the file
+  /// lacks, arrays that are no states, and arrays of another type; nothing is changed then.
+  Status load_states(const std::string& path) const;
 
  private:
   friend class Run;

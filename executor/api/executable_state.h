@@ -5,8 +5,10 @@
 
 #include <atomic>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "executor/api/executable.h"
@@ -30,7 +32,8 @@ struct Executable::State {
     std::mutex mutex;
     // Guarded by the mutex.
     std::vector<std::unique_ptr<runtime::Executor>> idle;
-    bool states_left_behind = false;  ///< the states are in the process from which this one was forked
+    std::map<std::string, Array> loaded;  ///< states that the next run starts with
+    bool states_left_behind = false;      ///< the states are in the process from which this one was forked
   };
   PerProcess<Executors> executors{[this](Executors*) { return make_executors(); }};
   std::atomic<bool> has_run = false;
@@ -41,6 +44,8 @@ struct Executable::State {
   void put_back(std::unique_ptr<runtime::Executor> executor);
   Result<Array> state(std::string_view name);
   Status reset_states();
+  Status save_states(const std::string& path);
+  Status load_states(const std::string& path);
 
   /// Runs the program and waits. `announce` is called with the executor before the run, and with null after it; if it returns false,
   /// nothing runs.
@@ -49,6 +54,8 @@ struct Executable::State {
  private:
   [[nodiscard]] std::unique_ptr<Executors> make_executors() const;
   [[nodiscard]] Result<RunResult> run_within_limits(runtime::Executor& executor, const RunOptions& options, bool first) const;
+  [[nodiscard]] std::optional<RunOptions> with_loaded_states(const RunOptions& options);
+  void forget_loaded_states();
   [[nodiscard]] Status know(const std::map<std::string, Array>& inputs) const;
 };
 

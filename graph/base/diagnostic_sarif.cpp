@@ -136,7 +136,7 @@ class SarifWriter {
       const SourceLocation* from = &where;
       for (const SourceFrame* frame = where.via.get(); frame; frame = frame->location.via.get()) {
         const bool moved = !(frame->location == *from);  // as in the text output
-        add(frame->location, 0, "in `" + frame->label + (moved ? "`, from here" : "`"));
+        add(frame->location, 0, scope_phrase(*frame) + (moved ? ", from here" : ""));
         from = &frame->location;
       }
     };

@@ -115,7 +115,7 @@ class DiagnosticText {
         return;
       }
       const bool moved = !(frame->location == *from);  // false for a composite function's call, which has the same location
-      head(frame->location, "note", kCyan, "in `" + frame->label + (moved ? "`, from here" : "`"), "");
+      head(frame->location, "note", kCyan, scope_phrase(*frame) + (moved ? ", from here" : ""), "");
       from = &frame->location;
     }
   }

@@ -14,6 +14,23 @@ SourceLocation SourceLocation::from(const Here& here) {
   return {file, here.line, here.column, nullptr};
 }
 
+namespace {
+constexpr std::string_view kGradient = "gradient", kGradientOf = "gradient of ";
+}  // namespace
+
+std::string gradient_label(std::string_view loss) {
+  return loss.empty() ? std::string(kGradient) : std::string(kGradientOf) + std::string(loss);
+}
+
+bool is_gradient_label(std::string_view label) {
+  return label == kGradient || label.starts_with(kGradientOf);
+}
+
+std::string scope_phrase(const SourceFrame& frame) {
+  if (frame.label.starts_with(kGradientOf)) return "in the gradient of `" + frame.label.substr(kGradientOf.size()) + "`";
+  return "in `" + frame.label + "`";
+}
+
 std::string to_string(const SourceLocation& location) {
   if (!location.file) return "<unknown>";
   std::string text = *location.file;

@@ -60,6 +60,13 @@ struct SourceFrame {
   SourceLocation location;
 };
 
+/// The label of the scope of operations that compute a gradient: "gradient of loss", or "gradient" for a loss without a name.
+std::string gradient_label(std::string_view loss);
+/// Whether a scope has such a label.
+bool is_gradient_label(std::string_view label);
+/// "in `layer3`", "in the gradient of `loss`"
+std::string scope_phrase(const SourceFrame& frame);
+
 /// `file:line:column` without its unknown parts; "<unknown>" without a file.
 std::string to_string(const SourceLocation& location);
 

@@ -1,5 +1,5 @@
-// ActivityAnalysis: a walk from the loss to all that it depends on, then one in program order from the asked values, repeated while loops carry
-// activity round.
+// ActivityAnalysis: a walk from the loss to all that it depends on, then one in program order from the asked values, repeated while loops
+// carry activity round.
 #include "graph/gradient/active.h"
 
 #include <algorithm>
@@ -104,20 +104,24 @@ bool ActivityAnalysis::check_rules(Diagnostics& found) const {
   bool good = true;
   const auto refuse = [&](const Node& node, std::string message, NodeId at) {
     found.error(DiagnosticKind::unsupported, node.location, std::move(message),
-                {Note{"the loss depends on it by " + path_to(at), {}}, Note{"the gradient is asked for here", graph_.nodes[request_.call].location}});
+                {Note{"the loss depends on it by " + path_to(at), {}},
+                 Note{"the gradient is asked for here", graph_.nodes[request_.call].location}});
     good = false;
   };
   for (const NodeId id : needed_) {
     const Node& node = graph_.nodes[id];
     if (node.kind == NodeKind::carried && encloses_call(node.region) && active_[node.inputs.front()] && active_[node.results.front()] &&
         std::find(request_.asked.begin(), request_.asked.end(), node.results.front()) == request_.asked.end()) {
-      refuse(node, "`gradient` stands inside of the loop that carries this value; write it behind the loop, or ask for the carried value", id);
+      refuse(node, "`gradient` stands inside of the loop that carries this value; write it behind the loop, or ask for the carried value",
+             id);
     }
     if (node.kind != NodeKind::operation || node.op->gradient.trace() || node.op->gradient.is_zero()) continue;
     const auto active = [&](ValueId value) { return active_[value]; };
-    if (std::none_of(node.inputs.begin(), node.inputs.end(), active) || std::none_of(node.results.begin(), node.results.end(), active)) continue;
+    if (std::none_of(node.inputs.begin(), node.inputs.end(), active) || std::none_of(node.results.begin(), node.results.end(), active))
+      continue;
     if (const HostFunction* function = node.host_function())
-      refuse(node, "the host function `" + function->name + "` has no gradient; declare one, or pass it `stop_gradient` of its arguments", id);
+      refuse(node, "the host function `" + function->name + "` has no gradient; declare one, or pass it `stop_gradient` of its arguments",
+             id);
     else
       refuse(node, "`" + std::string(node.op->name) + "` has no gradient; `stop_gradient` takes its operand for a constant", id);
   }
@@ -129,8 +133,12 @@ bool ActivityAnalysis::check_asked(ValueId asked, Diagnostics& found) const {
   const Node& call = graph_.nodes[request_.call];
   const std::string name = "`" + name_of(asked) + "`";
   if (dependents({asked}, false, true)[request_.loss]) {
-    found.add({DiagnosticKind::unused, Severity::warning, "the gradient by " + name + " is zero: `stop_gradient` stands on every way to the loss",
-               call.location, 0, {}});
+    found.add({DiagnosticKind::unused,
+               Severity::warning,
+               "the gradient by " + name + " is zero: `stop_gradient` stands on every way to the loss",
+               call.location,
+               0,
+               {}});
     return true;
   }
   std::vector<Note> notes;
@@ -139,8 +147,11 @@ bool ActivityAnalysis::check_asked(ValueId asked, Diagnostics& found) const {
     for (const NodeId id : needed_) {
       const Node& node = graph_.nodes[id];
       const auto reached = [&](ValueId input) { return input.valid() && by_rule[input]; };
-      if (node.kind != NodeKind::operation || !node.op->gradient.is_zero() || std::none_of(node.inputs.begin(), node.inputs.end(), reached)) continue;
-      notes.push_back({"`" + graph_.display_name(id) + "` (`" + std::string(node.op->name) + "`) is piecewise constant: its gradient is zero", node.location});
+      if (node.kind != NodeKind::operation || !node.op->gradient.is_zero() || std::none_of(node.inputs.begin(), node.inputs.end(), reached))
+        continue;
+      notes.push_back(
+          {"`" + graph_.display_name(id) + "` (`" + std::string(node.op->name) + "`) is piecewise constant: its gradient is zero",
+           node.location});
       break;
     }
   } else {
@@ -152,7 +163,8 @@ bool ActivityAnalysis::check_asked(ValueId asked, Diagnostics& found) const {
     }
     if (notes.size() > 1) notes.resize(1);
   }
-  found.error(DiagnosticKind::value, call.location, "the loss does not depend on " + name + ", so there is no gradient by it", std::move(notes));
+  found.error(DiagnosticKind::value, call.location, "the loss does not depend on " + name + ", so there is no gradient by it",
+              std::move(notes));
   return false;
 }
 

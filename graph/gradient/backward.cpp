@@ -67,7 +67,7 @@ Backward::Backward(Tracer& tracer, const GradientRequest& request, const ActiveV
     : tracer_(tracer),
       request_(request),
       active_(active),
-      locations_(tracer.graph().nodes[request.call].location),
+      locations_(tracer.graph().nodes[request.call].location, gradient_label(tracer.graph().values[request.loss].name)),
       saved_(tracer, locations_, tracer.graph().nodes[request.call].location),
       composer_(tracer, locations_.of(tracer.graph().nodes[request.call].location)) {}
 
@@ -103,8 +103,7 @@ Parts Backward::run() {
   }
   composer_ = Composer(tracer_, locations_.of(graph.nodes[request_.call].location));
   Parts gradients;
-  for (const ValueId asked : request_.asked)
-    gradients.push_back(has(asked) ? cotangents_.at(asked) : zeros(graph.values[asked].type));
+  for (const ValueId asked : request_.asked) gradients.push_back(has(asked) ? cotangents_.at(asked) : zeros(graph.values[asked].type));
   return gradients;
 }
 

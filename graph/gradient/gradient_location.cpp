@@ -9,7 +9,7 @@ bool GradientLocations::shared(const SourceFrame* frame) const {
 }
 
 std::shared_ptr<const SourceFrame> GradientLocations::inside(const std::shared_ptr<const SourceFrame>& frame) {
-  if (!scope_) scope_ = std::make_shared<const SourceFrame>(SourceFrame{kGradientScope, call_});
+  if (!scope_) scope_ = std::make_shared<const SourceFrame>(SourceFrame{label_, call_});
   if (!frame || shared(frame.get())) return scope_;
   std::shared_ptr<const SourceFrame>& made = made_[frame.get()];
   if (made) return made;

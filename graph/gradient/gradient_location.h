@@ -1,8 +1,10 @@
-// Locations of backward operations: that of the forward operation, in a scope `gradient` at the call.
+// Locations of backward operations: that of the forward operation, in a scope `gradient of LOSS` at the call.
 #pragma once
 
 #include <map>
 #include <memory>
+#include <string>
+#include <utility>
 
 #include "graph/base/source_location.h"
 
@@ -10,8 +12,8 @@ namespace cleave::gradients {
 
 class GradientLocations {
  public:
-  /// `call`: the location of the call of `gradient`.
-  explicit GradientLocations(const SourceLocation& call) : call_(call) {}
+  /// `call`: the location of the call of `gradient`; `label`: that of the scope (gradient_label).
+  GradientLocations(SourceLocation call, std::string label) : call_(std::move(call)), label_(std::move(label)) {}
 
   /// The scope stands between the scopes that forward operation and call have in common and those of the forward operation alone.
   SourceLocation of(const SourceLocation& forward);
@@ -21,11 +23,9 @@ class GradientLocations {
   [[nodiscard]] bool shared(const SourceFrame* frame) const;
 
   SourceLocation call_;
+  std::string label_;
   std::shared_ptr<const SourceFrame> scope_;
   std::map<const SourceFrame*, std::shared_ptr<const SourceFrame>> made_;
 };
-
-/// The label of the scope.
-inline constexpr const char* kGradientScope = "gradient";
 
 }  // namespace cleave::gradients

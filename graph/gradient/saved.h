@@ -1,6 +1,6 @@
-// SavedValues: gives backward operations the values of the forward part that they read. A value of an enclosing region is read as it is. One
-// that a loop computes anew in each trip is either computed again, if that is cheap and needs no other such value, or saved: the forward loop
-// carries an array with a row for each trip. One of an arm leaves it by a merge.
+// SavedValues: gives backward operations the values of the forward part that they read. A value of an enclosing region is read as it is.
+// One that a loop computes anew in each trip is either computed again, if that is cheap and needs no other such value, or saved: the
+// forward loop carries an array with a row for each trip. One of an arm leaves it by a merge.
 #pragma once
 
 #include <map>
@@ -53,11 +53,11 @@ class SavedValues {
   GradientLocations& locations_;
   Composer composer_;
   std::vector<OpenLoop> open_;
-  std::map<Key, Part> known_;                ///< what `read` gave in each region
-  std::map<ValueId, ValueId> stacks_;        ///< by the value whose rows they hold
-  std::map<ValueId, ValueId> merged_;        ///< by the value that they carry out of its arm
-  std::map<NodeId, ValueId> trips_;          ///< counted by the loop itself
-  std::map<NodeId, ValueId> while_counters_; ///< the same counter as the loop's body sees it
+  std::map<Key, Part> known_;                 ///< what `read` gave in each region
+  std::map<ValueId, ValueId> stacks_;         ///< by the value whose rows they hold
+  std::map<ValueId, ValueId> merged_;         ///< by the value that they carry out of its arm
+  std::map<NodeId, ValueId> trips_;           ///< counted by the loop itself
+  std::map<NodeId, ValueId> while_counters_;  ///< the same counter as the loop's body sees it
 };
 
 }  // namespace cleave::gradients

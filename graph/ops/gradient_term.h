@@ -25,7 +25,8 @@ class Term {
 class Read {
  public:
   using From = Part (GradientCall::*)(std::size_t);
-  Read(Composer& composer, GradientCall& call, From from, std::size_t index) : composer_(composer), call_(call), from_(from), index_(index) {}
+  Read(Composer& composer, GradientCall& call, From from, std::size_t index)
+      : composer_(composer), call_(call), from_(from), index_(index) {}
   operator Term() const { return {composer_, (call_.*from_)(index_)}; }
 
  private:

@@ -55,7 +55,9 @@ Operand Tracer::carry_more(NodeId loop, const std::function<Operand()>& initial,
   const TensorType type = s.graph.values[first].type;
   // Carried nodes stand at the head of the body or condition, behind the counter.
   const std::vector<NodeId>& nodes = s.graph.regions[head].nodes;
-  const auto is_head = [&](NodeId id) { return s.graph.nodes[id].kind == NodeKind::counter || s.graph.nodes[id].kind == NodeKind::carried; };
+  const auto is_head = [&](NodeId id) {
+    return s.graph.nodes[id].kind == NodeKind::counter || s.graph.nodes[id].kind == NodeKind::carried;
+  };
   const auto behind = std::find_if_not(nodes.begin(), nodes.end(), is_head);
   s.insert_at(head, behind == nodes.end() ? NodeId() : *behind);
   const NodeId id = s.add_node(NodeKind::carried, head, location);

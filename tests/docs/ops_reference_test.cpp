@@ -19,6 +19,7 @@
 #include "graph/base/number_text.h"
 #include "graph/ops/op_table.h"
 #include "graph/trace/tracer.h"
+#include "graph/vocabulary.h"
 #include "tests/support/namespaces.h"
 #include "tests/support/op_samples.h"
 #include "tests/support/places.h"
@@ -223,6 +224,11 @@ std::string reference(const std::vector<BackEnd>& devices) {
       "are i8 to i64 and u8 to u64. An op runs where it says: on the host, on the simulated accelerator, on a GPU (cuda).\n"
       "What runs on the host alone makes the accelerator wait for it; `cleave explain` shows where.\n";
   for (const ops::OpFamily& family : ops::op_families()) text += section(family, samples, devices);
+  text += "\n## Gradients\n\nReplaced by the operations that compute them, before a program is planned.\n\n";
+  std::vector<DocumentRow> rows = {{"call", "gives"}, {"---", "---"}};
+  for (const OpDef* each : {&op::gradient, &op::stop_gradient})
+    rows.push_back({"`" + std::string(each->signature) + "`", std::string(each->summary)});
+  text += table(rows);
   text +=
       "\n## Composite functions\n\n"
       "Called like ops, and traced into ops: these fuse, and each runs where it is cheapest. Messages, pictures and paths show\n"

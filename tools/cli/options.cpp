@@ -324,7 +324,9 @@ void Definitions::add_run_flags(CLI::App& sub) {
   add_number(sub, "--runs", options_.runs, 1, 10'000'000, "run N times; how long the shortest, median, longest took");
   add_seconds(sub, "--time-limit", options_.time_limit, "end all runs together after so many seconds");
   sub.add_flag("--verify", options_.verify, "compute every operation twice, the second time the slow and obvious way, and compare");
+  hint(sub.add_option("--load", options_.load, "begin with the states saved there")->type_name("DIR"), {{}, true});
   begin_group(sub, "Output");
+  hint(sub.add_option("--save", options_.save, "write the states after the last run, as state.safetensors")->type_name("DIR"), {{}, true});
   add_assignments(sub, "--output", options_.outputs, "write an output as .npy", "NAME=FILE");
   add_file(sub, "--trace", options_.trace, "timeline for Perfetto or chrome://tracing");
   hint(sub.add_option_function<std::string>(

@@ -53,7 +53,8 @@ struct Options {
   // run
   std::int64_t runs = 1;
   std::vector<std::pair<std::string, std::string>> states;  ///< --state: an input, and the output of the previous run that it takes
-  std::optional<double> time_limit;                         ///< seconds for all runs together; calibrate: for the whole measurement
+  std::string save, load;            ///< run: folder or file of the states after the last run, and before the first one
+  std::optional<double> time_limit;  ///< seconds for all runs together; calibrate: for the whole measurement
   bool verify = false;
   bool profile = false;
   std::string profile_file;

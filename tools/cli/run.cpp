@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "executor/api/back_ends.h"
+#include "executor/arguments/saved_states.h"
 #include "executor/report/progress.h"
 #include "graph/base/spelling.h"
 #include "graph/base/utf8.h"
@@ -50,6 +51,15 @@ Status add_states(const Graph& graph, Executor& executor, RunResult& last) {
 /// Removes the initial values of states, which apply to the first run only.
 void go_on_with_states(const Graph& graph, RunOptions& run) {
   for (const GraphState& state : states_of(graph)) run.inputs.erase(graph.values[state.value].name);
+}
+
+/// Adds the states saved at `path` to the inputs, as far as they are not given.
+Status load_states(const Graph& graph, const std::string& path, std::map<std::string, Array>& inputs) {
+  if (path.empty()) return {};
+  auto states = runtime::load_states(graph, path);
+  if (!states) return states.error();
+  inputs.merge(*states);
+  return {};
 }
 
 /// The options of a run: its inputs, and its callbacks.
@@ -101,6 +111,7 @@ int run_command(const Options& options) {
   if (Status known = check_outputs(graph, options); !known) return console.fail(known.error());
   auto inputs = read_inputs(graph, options);
   if (!inputs) return console.fail(inputs.error());
+  if (Status loaded = load_states(graph, options.load, *inputs); !loaded) return console.fail(loaded.error());
   if (Status given = check_all_given(graph, *inputs); !given) return console.fail(given.error());
   auto plan = make_plan(graph, options);
   if (!plan) return console.fail(plan.error());
@@ -143,6 +154,10 @@ int run_command(const Options& options) {
     }
   }
   limit.reset();
+  if (!options.save.empty()) {
+    const auto state = [&](const std::string& name) { return (*executor)->state(name); };
+    if (Status saved = runtime::save_states(*plan->graph, options.save, state); !saved) return console.fail(saved.error());
+  }
   if (options.verify) report.add(verified);
   const Diagnostics exceeded = report.check_prediction();
   console.report(exceeded);  // before the line of Console::account, which comes last

@@ -60,7 +60,8 @@ Operand weighted_sum(Tracer& tracer, const std::vector<Operand>& results) {
     const TensorType* type = tracer.type(result);
     if (!type || type->dtype != DType::f64) continue;
     Array weights(*type);
-    for (std::int64_t i = 0; i < weights.size(); ++i) weights.mutable_data<double>()[i] = 0.5 + 0.3 * std::sin(1.7 * static_cast<double>(i));
+    for (std::int64_t i = 0; i < weights.size(); ++i)
+      weights.mutable_data<double>()[i] = 0.5 + 0.3 * std::sin(1.7 * static_cast<double>(i));
     const Operand product = tracer.call(op::multiply, std::vector{result, tracer.constant(weights, here)}, {}, here);
     const Operand part = tracer.call(op::sum, std::vector{product}, {}, here);
     sum = sum.poisoned() ? part : tracer.call(op::add, std::vector{sum, part}, {}, here);

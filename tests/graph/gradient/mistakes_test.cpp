@@ -54,7 +54,8 @@ TEST(GradientMistakes, OpWithoutGradient) {
 
 TEST(GradientMistakes, HostFunctionWithoutGradient) {
   const auto call = [](Tensor x) {
-    return host_call("plant", {"f32[3]"}, {.pure = true}, [](std::span<const float> from, std::span<float> to) { to[0] = from[0]; }, x);
+    return host_call(
+        "plant", {"f32[3]"}, {.pure = true}, [](std::span<const float> from, std::span<float> to) { to[0] = from[0]; }, x);
   };
   const Graph active = trace("m", {{"w", "f32[3]"}}, [&](Tensor w) { return gradient(sum(call(w)), w); });
   EXPECT_EQ(said(active),
@@ -81,9 +82,8 @@ TEST(GradientMistakes, TypesAreCheckedAtTheCall) {
 }
 
 TEST(GradientMistakes, CallInsideOfTheLoopThatCarriesTheValue) {
-  const Graph graph = trace("m", {{"w", "f32[3]"}}, [](Tensor w) {
-    return for_loop(3, w, [&](Tensor, Tensor s) { return s - gradient(sum(s * s), w); });
-  });
+  const Graph graph =
+      trace("m", {{"w", "f32[3]"}}, [](Tensor w) { return for_loop(3, w, [&](Tensor, Tensor s) { return s - gradient(sum(s * s), w); }); });
   EXPECT_NE(said(graph).find("`gradient` stands inside of the loop that carries this value"), std::string::npos) << said(graph);
 }
 

@@ -95,6 +95,15 @@ class Model:
         """Discards the states of earlier runs: the next run starts with its inputs or the model's initial values."""
         self._states.reset()
 
+    def save_states(self, path: str | os.PathLike[str]) -> None:
+        """Writes all states as a safetensors file: `path` itself if it ends in `.safetensors`, else `path/state.safetensors`. The file that
+        stood there stays until the new one is complete."""
+        self._states.save(os.fspath(path))
+
+    def load_states(self, path: str | os.PathLike[str]) -> None:
+        """Reads such a file: the next run starts with its values. One FileError lists missing and surplus names; nothing is changed then."""
+        self._states.load(os.fspath(path))
+
     # Planning.
 
     def explain(self, inputs: Mapping[str, Any] | None = None, /, *, dims: Mapping[str, int] | None = None, device: str | None = None,

@@ -1,15 +1,20 @@
 """States: inputs that take an output of the previous run."""
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from . import _cleave
-from ._errors import Error, UsageError
+from ._errors import Error, FileError, UsageError
 from ._run import Results
 from ._types import Type
+
+
+def _file_of(path: str) -> str:
+    return path if path.endswith(".safetensors") else os.path.join(path, "state.safetensors")
 
 
 class States:
@@ -96,6 +101,27 @@ class States:
             raise UsageError(f"error: `{self._model}` has no states before its first run")
         value: np.ndarray[Any, Any] = self._holder.state(name)
         return value
+
+    def save(self, path: str) -> None:
+        """Writes all states to a safetensors file."""
+        values = {name: self.value(name) for name in self._wanted}
+        if not values:
+            raise UsageError(f"error: `{self._model}` has no states to save")
+        file = _file_of(path)
+        if os.path.dirname(file):
+            os.makedirs(os.path.dirname(file), exist_ok=True)
+        _cleave.write_safetensors(file, values, {"format": "cleave", "model": self._model})
+
+    def load(self, path: str) -> None:
+        """Replaces the states by those of such a file, which must have an array for each of them and no other."""
+        self.settle()
+        file = _file_of(path)
+        values = _cleave.read_safetensors(file)
+        wrong = [f"`{name}` is no state of the program" for name in values if name not in self._wanted]
+        wrong += [f"it lacks `{name}`" for name in self._wanted if name not in values]
+        if wrong:
+            raise FileError(f"error: {file}: not the states of this program; " + "; ".join(wrong))
+        self._holder, self._carried = None, values
 
     def reset(self) -> None:
         """Discards the states: the next run starts with the initial values."""

@@ -1,0 +1,32 @@
+// The safetensors format (huggingface/safetensors, "Format"): named arrays in one file. The first 8 bytes are the length of a JSON header;
+// the header gives each array's element type, shape and place; the data follow, without holes.
+#pragma once
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "graph/array/array.h"
+
+namespace cleave {
+
+struct SafeTensors {
+  std::vector<std::pair<std::string, Array>> arrays;  ///< in the order of the data
+  std::map<std::string, std::string> metadata;
+};
+
+/// Reads a whole file. Every rule of the format is checked before anything is allocated: an Error (file) that names the file for a header
+/// that is no JSON object or exceeds 100 MB, for an unknown element type, for places that overlap, leave a hole or do not fit the shape,
+/// and for names given twice.
+Result<SafeTensors> read_safetensors(const std::string& path);
+/// Writes to a temporary name and renames: no partial file is ever left, and a file that stood there before stays until the new one is
+/// complete.
+Status write_safetensors(const std::string& path, const SafeTensors& tensors);
+
+namespace detail {
+/// The same for the bytes of a file; errors do not name one.
+Result<SafeTensors> parse_safetensors(std::string_view bytes);
+}  // namespace detail
+
+}  // namespace cleave
