@@ -1,11 +1,13 @@
 #include "executor/memory/segments.h"
 
+#include <set>
 #include <utility>
 
 namespace cleave::runtime {
 namespace {
 
-constexpr std::size_t kLongest = 512;  ///< operations in one segment: preparation grows faster than its length
+constexpr std::size_t kLongest = 512;            ///< operations in one segment: preparation grows faster than its length
+constexpr std::int64_t kAwaitedBytes = 1 << 20;  ///< a value of this size takes longer to arrive than a few launches
 
 class SegmentSearch {
  public:
@@ -42,11 +44,20 @@ class SegmentSearch {
 
   void visit(const Step& step) {
     const NodeKind kind = graph_.nodes[step.node].kind;
+    if (step.kind == StepKind::receive && graph_.values[step.value].type.bytes() >= kAwaitedBytes) arriving_.insert(step.value);
     if (step.kind != StepKind::compute || kind == NodeKind::counter) return close();
     if (kind != NodeKind::operation) return;  // inputs and constants are in memory already
     if (!joins_(step.node)) return close();
+    if (reads_arriving(step.node)) close();
     open_.nodes.push_back(step.node);
     if (open_.nodes.size() == kLongest) close();
+  }
+
+  /// Whether the operation is the first to read a large received value. What comes before it need not wait for that value.
+  bool reads_arriving(NodeId node) {
+    std::size_t read = 0;
+    for (const ValueId input : graph_.nodes[node].inputs) read += arriving_.erase(input);
+    return read > 0;
   }
 
   void close() {
@@ -62,6 +73,7 @@ class SegmentSearch {
   const std::function<bool(NodeId)>& joins_;
   std::vector<const std::vector<Move>*> tails_;  ///< by block
   Segment open_;
+  std::set<ValueId> arriving_;  ///< large values that were received, and that no operation so far reads
   std::vector<Segment> found_;
 };
 

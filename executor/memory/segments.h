@@ -1,6 +1,6 @@
 // Segments: straight-line pieces of an accelerator's step lists, between its synchronization points with the host, which a device may
-// prepare and launch as one. Sends, receives, control steps and values that change between iterations end a segment. Independent of
-// devices.
+// prepare and launch as one. Sends, receives, control steps and values that change between iterations end a segment, and so does the
+// first reader of a large received value, which may still be arriving. Independent of devices.
 #pragma once
 
 #include <functional>

@@ -111,7 +111,7 @@ bool HostSide::compute(const Step& step, const Origin& here, std::int64_t trip) 
   double start = track_.on() ? time() : 0, waited = 0;
   const bool overlaps = this->overlaps(step.node);
   if (node.kind == NodeKind::operation) {
-    if (overlaps ? !overlapped(node, here, waited) : !operation(node, here)) return false;
+    if (overlaps ? !overlapped(node, here, waited) : !wait_for_slots(here) || !operation(node, here)) return false;
   } else if (node.kind == NodeKind::counter) {
     auto number = static_cast<std::int32_t>(trip);
     std::memcpy(data(node.results[0]), &number, sizeof number);
@@ -139,6 +139,18 @@ bool HostSide::operation(const Node& node, const Origin& here) {
   const RunState::Interruptible interruptible(*run_, here);
   const CallLimits limits{interruptible.token(), prepared_.patience};
   return operation(node, here, &limits);
+}
+
+/// Waits for the slots of the values that the next step sends. A value that were computed in the arena meanwhile would have to be copied.
+bool HostSide::wait_for_slots(const Origin& here) {
+  if (!operations_[here.node].moves) return true;
+  for (const ValueId value : writes(here.node)) {
+    const ChannelId channel = storage_.sent_next(value);
+    if (!channel) continue;
+    const Ring::Slot* slot = prepared_.ring(channel).next(*run_, kHost, here);
+    if (!slot || !await(prepared_.channel(channel).to, slot->free.event, here)) return false;
+  }
+  return true;
 }
 
 /// Looks up the addresses of operands, which stay where they last arrived; only after that may the results be assigned other addresses.

@@ -121,6 +121,7 @@ class HostSide final : public Worker {
   }
   bool settle_step(const Node& node, NodeId id);
   bool settle_travelling(ChannelId first, bool writes);
+  bool wait_for_slots(const Origin& here);
   void find_places(NodeId id);
   [[nodiscard]] bool overlaps(NodeId id) const { return !overlaps_[id].ranges.empty() && !options_.verify; }
   bool overlapped(const Node& node, const Origin& here, double& waited);

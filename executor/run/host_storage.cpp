@@ -7,6 +7,7 @@ namespace cleave::runtime {
 HostStorage::HostStorage(Prepared& prepared) : prepared_(prepared), graph_(prepared.graph()), plan_(prepared.plans[kHost]) {
   moves_.resize(plan_.storages.size(), 0);
   find_sent();
+  find_sent_next();
   held_.resize(prepared_.read_in_slot.size(), 0);
   for (std::size_t c = 0; c < prepared_.read_in_slot.size(); ++c) {
     if (prepared_.read_in_slot[ChannelId(c)]) moves_[index(plan_.storage_of[prepared_.channel(ChannelId(c)).value])] = 1;
@@ -31,6 +32,19 @@ void HostStorage::find_sent() {
     if (storage.external || storage.values.size() > 1 || storage.range.bytes == 0) continue;
     sent_[channel.value] = id;
     moves_[index(plan_.storage_of[channel.value])] = 1;
+  }
+}
+
+void HostStorage::find_sent_next() {
+  sent_next_.resize(graph_.values.size());
+  if (prepared_.virtual_time) return;  // on the virtual clock, a copy out of the arena takes no time
+  for (const Block& block : prepared_.program->devices[kHost].blocks) {
+    for (std::size_t s = 1; s < block.steps.size(); ++s) {
+      const Step& step = block.steps[s];
+      if (step.kind != StepKind::send || !sent_[step.value] || sent_[step.value] != step.channel) continue;
+      if (block.steps[s - 1].kind == StepKind::compute && block.steps[s - 1].node == graph_.values[step.value].producer)
+        sent_next_[step.value] = step.channel;
+    }
   }
 }
 

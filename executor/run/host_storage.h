@@ -24,6 +24,9 @@ class HostStorage {
 
   /// Whether the value's address may change whenever it is computed or received.
   [[nodiscard]] bool moves(ValueId value) const { return moves_[index(plan_.storage_of[value])] != 0; }
+  /// The channel through which the next step sends the value, so that waiting for its slot before the value is computed delays nothing
+  /// else; invalid: there is none.
+  [[nodiscard]] ChannelId sent_next(ValueId value) const { return sent_next_[value]; }
   /// Must be called before `value` is computed: assigns it the slot from which it will be sent, if that slot is free already, else the
   /// arena.
   void compute(ValueId value, RunState& run);
@@ -36,6 +39,7 @@ class HostStorage {
  private:
   static std::size_t index(StorageIndex storage) { return static_cast<std::size_t>(storage); }
   void find_sent();
+  void find_sent_next();
 
   Prepared& prepared_;
   const Graph& graph_;
@@ -43,8 +47,8 @@ class HostStorage {
   Array arena_;
   std::vector<std::byte*> home_, now_;  ///< by storage
   std::vector<std::uint8_t> moves_;
-  IdVector<ValueId, ChannelId> sent_;       ///< the channel of values that are computed in the slot from which they are sent
-  IdVector<ChannelId, std::uint8_t> held_;  ///< whether the host has not released the last slot
+  IdVector<ValueId, ChannelId> sent_, sent_next_;  ///< the channel of values that are computed in the slot from which they are sent
+  IdVector<ChannelId, std::uint8_t> held_;         ///< whether the host has not released the last slot
 };
 
 }  // namespace cleave::runtime

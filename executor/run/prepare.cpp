@@ -175,6 +175,15 @@ void find_read_in_slot(Prepared& prepared, const IdVector<ChannelId, int>& depth
   }
 }
 
+/// The number of threads for the host's kernels that leaves a core to the driver thread of each accelerator: these threads spin between
+/// two kernels, and a driver that waits for a core delays the accelerator. With few cores there is none to leave.
+int threads_beside_drivers(const Program& program) {
+  constexpr int kFewCores = 3;
+  const int cores = Workers::available();
+  const auto drivers = static_cast<int>(program.devices.size()) - 1;
+  return cores <= kFewCores ? cores : std::max(1, cores - drivers);
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Prepared>> prepare(std::shared_ptr<const Program> program, const StepCosts& costs, const ExecutorSetup& setup) {
@@ -193,7 +202,8 @@ Result<std::unique_ptr<Prepared>> prepare(std::shared_ptr<const Program> program
   if (setup.precision != Precision::f32 && setup.back_end.in_precision)
     prepared->precision = [graph = prepared->program->graph, wanted = setup.precision, concerns = setup.back_end.in_precision](
                               NodeId node) { return concerns(*graph, node) ? wanted : Precision::f32; };
-  prepared->workers = Workers::of(setup.threads);
+  prepared->workers =
+      Workers::of(setup.threads > 0 || setup.back_end.simulates ? setup.threads : threads_beside_drivers(*prepared->program));
   find_walked(*prepared);
   if (Status status = open_devices(*prepared, setup); !status) return status.error();
   const IdVector<ChannelId, int> depths = find_depths(*prepared, setup);

@@ -1,5 +1,6 @@
 // The device benchmark: runs each of device_programs() and writes medians, their lower bounds (device_bounds.h) and the attained fraction
-// of those as JSON. Arguments: [--device NAME] [--machine FILE] [--small] [--only NAME] [--seconds S] [--out FILE] [--list] [--plan].
+// of those as JSON. Arguments: [--device NAME] [--machine FILE] [--small] [--only NAME] [--seconds S] [--out FILE] [--list] [--plan]
+// [--timeline FOLDER] (of each program, the timeline of one more run, in Chrome's trace event format).
 // Inputs start in page-locked host memory and results end there. With --out, the document is on disk after each program; --list names the
 // programs and their sizes, --plan adds the predictions of --machine; neither runs any.
 #include <algorithm>
@@ -26,7 +27,7 @@ namespace {
 using nlohmann::ordered_json;
 
 struct Arguments {
-  std::string device = "auto", machine, only, out;
+  std::string device = "auto", machine, only, out, timeline;
   bool small = false, list = false, plan = false;
   double seconds = 1;  ///< duration of the repetitions of each program
 };
@@ -92,6 +93,14 @@ Status lock_pages(const DeviceProgram& program, const std::string& device, RunOp
   return {};
 }
 
+/// Runs the program once more, and writes the timeline of that run.
+Status write_timeline(const DeviceProgram& program, const Executable& executable, RunOptions options, const std::string& folder) {
+  options.timeline = true;
+  const Result<RunResult> result = executable.run(options);
+  if (!result) return result.error();
+  return write_chrome_trace(result->timeline, *executable.plan().graph, folder + "/" + program.name + ".trace.json");
+}
+
 /// Writes the document to a temporary file and renames it, so that readers see a complete file at any moment. Without `file`, writes to
 /// standard output.
 bool write(const ordered_json& document, const std::string& file) {
@@ -147,6 +156,9 @@ ordered_json run_one(const DeviceProgram& program, const Arguments& arguments) {
   const double taken = simulated > 0 ? simulated : median;
   row["reached"] = reached(bounds, taken);
   if (bounds.seconds() > 0) row["fraction_of_bound"] = bounds.seconds() / taken;
+  if (!arguments.timeline.empty())
+    if (const Status written = write_timeline(program, *executable, inputs_and_results, arguments.timeline); !written)
+      row["error"] = to_text(written.error());
   return row;
 }
 
@@ -169,12 +181,15 @@ Arguments parse(int argc, char** argv) {
       arguments.machine = value();
     } else if (word == "--only") {
       arguments.only = value();
+    } else if (word == "--timeline") {
+      arguments.timeline = value();
     } else if (word == "--seconds") {
       arguments.seconds = std::strtod(value().c_str(), nullptr);
     } else {
       std::fprintf(
           stderr,
-          "usage: device_bench [--device NAME] [--machine FILE] [--small] [--only NAME] [--seconds S] [--out FILE] [--list] [--plan]\n");
+          "usage: device_bench [--device NAME] [--machine FILE] [--small] [--only NAME] [--seconds S] [--out FILE] [--list] [--plan] "
+          "[--timeline FOLDER]\n");
       std::exit(2);
     }
   }

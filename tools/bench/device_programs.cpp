@@ -21,6 +21,12 @@ Array numbers(Shape shape, std::uint64_t seed, double scale = 1) {
   return array;
 }
 
+Array in_bf16(const Array& wide) {
+  Array array(TensorType{DType::bf16, wide.type().shape});
+  for (std::int64_t i = 0; i < wide.size(); ++i) array.mutable_data<BFloat16>()[i] = BFloat16(wide.data<float>()[i]);
+  return array;
+}
+
 Array indices(std::int64_t count, std::int64_t below) {
   Array array(TensorType{DType::i32, {count}});
   for (std::int64_t i = 0; i < count; ++i) array.mutable_data<std::int32_t>()[i] = static_cast<std::int32_t>(i * 7919 % below);
@@ -194,10 +200,12 @@ DeviceProgram ping_pong(std::int64_t steps) {
 
 DeviceProgram matmul_chain(std::int64_t rows, std::int64_t steps) {
   DeviceProgram program{"matmul_chain_bf16", {{"rows", rows}, {"steps", steps}}, {}, {}};
-  program.graph = trace("matmul_chain", {{"w", f32({rows, rows})}, {"x", f32({rows, rows})}},
+  const TypeSpec bf16{DType::bf16, {rows, rows}};
+  program.graph = trace("matmul_chain", {{"w", bf16}, {"x", bf16}},
                         [&](Tensor w, Tensor start) { return for_loop(steps, start, [&](Tensor, Tensor x) { return matmul(w, x); }); });
   // Scaled so that products keep the magnitude of their elements.
-  program.inputs = {{"w", numbers({rows, rows}, 1, std::sqrt(3.0 / static_cast<double>(rows)))}, {"x", numbers({rows, rows}, 2)}};
+  program.inputs = {{"w", in_bf16(numbers({rows, rows}, 1, std::sqrt(3.0 / static_cast<double>(rows))))},
+                    {"x", in_bf16(numbers({rows, rows}, 2))}};
   program.precision = "bf16";
   return program;
 }

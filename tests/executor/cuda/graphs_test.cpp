@@ -194,6 +194,34 @@ TEST(CudaGraphs, HoldTheCopiesOfATripThatAreLeft) {
   expect_golden("cuda_graphs/copies.txt", all);
 }
 
+/// The graphs of a program with three operations on a small input, and three more from an input of `elements` on.
+std::vector<std::string> graphs_with_input_of(std::int64_t elements) {
+  Tracer tracer("program");
+  const Operand small = tracer.input("small", {DType::f32, {1}}, {}, line(1));
+  const Operand large = tracer.input("large", {DType::f32, {elements}}, {}, line(1));
+  const Operand first = call(tracer, "cos", {call(tracer, "sin", {call(tracer, "tanh", {small}, 2)}, 2)}, 2);
+  const Operand sum = call(tracer, "add", {large, first}, 3);
+  tracer.output("result", call(tracer, "cos", {call(tracer, "sin", {sum}, 3)}, 3), line(4));
+  const auto graph = std::make_shared<const Graph>(tracer.finish());
+  RunOptions options;
+  options.inputs = random_inputs(*graph, 1);
+  const Outcome expected = run_with(options, [&](const RunOptions& o) { return run_reference(*graph, o); });
+  FakeDriver driver;
+  {
+    const std::unique_ptr<Executor> executor = executor_for(plan_on_cuda(graph, Where::accelerator), graph_setup(driver, false));
+    if (executor) expect_equal(run_with(options, [&](const RunOptions& o) { return executor->run(o); }), expected, false);
+  }
+  return driver.graphs();
+}
+
+TEST(CudaGraphs, DoNotMakeOtherWorkWaitForALargeInput) {
+  EXPECT_EQ(graphs_with_input_of(100).size(), 1U);
+  const std::vector<std::string> graphs = graphs_with_input_of(300'000);
+  ASSERT_EQ(graphs.size(), 2U);
+  EXPECT_EQ(graphs[0], "0: tanh\n1: sin after 0\n2: cos after 1\n");
+  EXPECT_EQ(graphs[1], "0: add\n1: sin after 0\n2: cos after 1\n");
+}
+
 /// for i in 6: v = take(sin(cumulative_sum(v)), index + i); print(v). From some iteration on, an index is out of range.
 std::shared_ptr<const Graph> looking_program() {
   Tracer tracer("program");

@@ -2,10 +2,15 @@
 #include <gmock/gmock.h>
 
 #include <algorithm>
+#include <chrono>
+#include <set>
 #include <thread>
 
 #include "executor/cuda/back_end.h"
 #include "executor/cuda/page_locked.h"
+#include "graph/ops/ops.h"
+#include "graph/trace/host_call.h"
+#include "graph/trace/trace.h"
 #include "graph/trace/tracer.h"
 #include "tests/executor/cuda/cuda_plan.h"
 #include "tests/executor/run_support.h"
@@ -22,6 +27,9 @@ std::vector<const void*> noted_sources, noted_targets;
 decltype(&cuMemcpyHtoDAsync) driver_to_device;
 decltype(&cuMemcpyDtoHAsync) driver_to_host;
 
+/// How long each copy to the device takes the driver's caller.
+std::chrono::milliseconds copies_take{0};
+
 /// The fake driver's function table, with copies recorded.
 cuda::Api noting_api() {
   cuda::Api api = FakeDriver::api();
@@ -31,6 +39,7 @@ cuda::Api noting_api() {
   noted_targets.clear();
   api.driver.cuMemcpyHtoDAsync = [](CUdeviceptr to, const void* from, std::size_t bytes, CUstream stream) {
     noted_sources.push_back(from);
+    std::this_thread::sleep_for(copies_take);
     return driver_to_device(to, from, bytes, stream);
   };
   api.driver.cuMemcpyDtoHAsync = [](void* to, CUdeviceptr from, std::size_t bytes, CUstream stream) {
@@ -162,6 +171,35 @@ TEST(CudaPageLocked, IsCopiedFromAndToWhereItLies) {
     EXPECT_EQ(driver.leaks(), "");
     EXPECT_EQ(driver.misuses(), std::vector<std::string>());
   }
+}
+
+TEST(CudaPageLocked, IsWhereAHostFunctionComputesAlthoughTheDeviceIsLate) {
+  FakeDriver driver;
+  std::set<const float*> written;
+  const auto produce = [&written](std::span<const std::int32_t> trip, std::span<float> out) {
+    written.insert(out.data());
+    std::fill(out.begin(), out.end(), static_cast<float>(trip[0]));
+  };
+  const auto graph = std::make_shared<const Graph>(trace("stream", {{"start", "f32[20000]"}}, [&](Tensor start) {
+    return named("sum", for_loop(8, start, [&](Tensor step, Tensor sum) {
+                   return to_accelerator(sum) + host_call("produce", {"f32[20000]"}, {.pure = true}, produce, step);
+                 }));
+  }));
+  {
+    ExecutorSetup setup = noting_setup(driver);
+    setup.channel_capacity = 2;
+    const std::unique_ptr<Executor> executor = executor_for(plan_on_cuda(graph, Where::accelerator), setup);
+    ASSERT_TRUE(executor);
+    RunOptions options;
+    options.inputs = {{"start", many(1)}};
+    copies_take = std::chrono::milliseconds(5);
+    const Result<RunResult> result = executor->run(options);
+    copies_take = {};
+    ASSERT_TRUE(result.ok()) << result.error().message;
+    EXPECT_EQ(*result->output("sum"), many(1 + 28));
+  }
+  EXPECT_EQ(written.size(), 2U) << "a value that is computed elsewhere has to be copied";
+  EXPECT_EQ(driver.misuses(), std::vector<std::string>());
 }
 
 TEST(CudaPageLocked, WhatIsSimulatedGoesThroughStaging) {
