@@ -4,8 +4,8 @@
 
 #include <vector>
 
-#include "executor/run/outputs.h"
-#include "executor/run/prepared.h"
+#include "executor/run/driver/outputs.h"
+#include "executor/run/prepare/prepared.h"
 
 namespace cleave::runtime {
 

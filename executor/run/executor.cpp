@@ -6,11 +6,11 @@
 #include <mutex>
 
 #include "executor/device/thread_cache.h"
-#include "executor/run/device_side.h"
+#include "executor/run/driver/device_side.h"
+#include "executor/run/driver/host_side.h"
+#include "executor/run/driver/outputs.h"
 #include "executor/run/early_outputs.h"
-#include "executor/run/host_side.h"
-#include "executor/run/outputs.h"
-#include "executor/run/prepared.h"
+#include "executor/run/prepare/prepared.h"
 #include "executor/run/run_states.h"
 #include "executor/run/watchdog.h"
 #include "graph/base/boundary.h"

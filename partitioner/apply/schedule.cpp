@@ -1,9 +1,9 @@
 // The simulation executes the steps of all devices in their one global order, which is a possible order of events. Four clocks say when
 // each resource is free.
 //
-// It models the executor (executor/run/device_side.h). The host waits at the receive of an accelerator's value. The accelerator's driver
-// waits at a receive until the value is sent, and then enqueues the copy; the accelerator itself waits at the first read of the value until
-// the copy has finished. A copy to the host begins when the value is computed.
+// It models the executor (executor/run/driver/device_side.h). The host waits at the receive of an accelerator's value. The accelerator's
+// driver waits at a receive until the value is sent, and then enqueues the copy; the accelerator itself waits at the first read of the
+// value until the copy has finished. A copy to the host begins when the value is computed.
 //
 // The reuse of memory is not modelled. The executor double-buffers values that are transferred in loops, so that it does not wait for
 // memory either. (If bursts are simulated, a value has these two buffers on the accelerator, and the copy of a value waits until the last

@@ -1,6 +1,6 @@
 // Times that a device measured, as a track of the timeline: each time is assigned to the step of its label, and a wait is a gap in the
 // compute stream.
-#include "executor/run/measured_track.h"
+#include "executor/run/clock/measured_track.h"
 
 #include <gtest/gtest.h>
 
