@@ -65,7 +65,8 @@ struct MemoryPlan {
                ? nullptr
                : &double_buffered_loops[static_cast<std::size_t>(double_buffers_by_block[block])];
   }
-  [[nodiscard]] const Range& range(ValueId value) const { return storages[static_cast<std::size_t>(storage_of[value])].range; }
+  [[nodiscard]] const Range& range(StorageIndex s) const { return storages[static_cast<std::size_t>(s)].range; }
+  [[nodiscard]] const Range& range(ValueId value) const { return range(storage_of[value]); }
 };
 
 /// The memory that may be spent to save copies and waits.

@@ -6,8 +6,8 @@
 #include <mutex>
 
 #include "executor/device/thread_cache.h"
-#include "executor/run/driver/device_side.h"
-#include "executor/run/driver/host_side.h"
+#include "executor/run/driver/device_driver.h"
+#include "executor/run/driver/host_driver.h"
 #include "executor/run/driver/outputs.h"
 #include "executor/run/early_outputs.h"
 #include "executor/run/prepare/prepared.h"
@@ -26,28 +26,33 @@ class AsynchronousExecutor final : public Executor {
                                                   const ExecutorSetup& setup) {
     Result<std::unique_ptr<Prepared>> prepared = prepare(std::move(program), costs, setup);
     if (!prepared) return prepared.error();
-    auto executor = std::make_unique<AsynchronousExecutor>(std::move(*prepared), setup);
-    if (Status status = executor->open(); !status) return status.error();
+    const SlotUses slots = find_slot_uses(**prepared);
+    HostOperations operations = prepare_host_operations(**prepared, slots);
+    Result<Transports> transports = open_transports(**prepared, slots, operations);
+    if (!transports) return transports.error();
+    auto executor = std::make_unique<AsynchronousExecutor>(*std::move(prepared), *std::move(transports), setup);
+    if (Status status = executor->open(std::move(operations)); !status) return status.error();
     return std::unique_ptr<Executor>(std::move(executor));
   }
 
-  AsynchronousExecutor(std::unique_ptr<Prepared> prepared, const ExecutorSetup& setup)
+  AsynchronousExecutor(std::unique_ptr<Prepared> prepared, Transports transports, const ExecutorSetup& setup)
       : prepared_(std::move(prepared)),
+        transports_(std::move(transports)),
         kept_(setup.kept_leaves ? setup.kept_leaves : std::make_shared<KeptLeaves>()),
         outputs_(prepared_->graph()),
-        early_outputs_(*prepared_, outputs_),
+        early_outputs_(*prepared_, transports_, outputs_),
         states_(*prepared_->program),
         watchdog_seconds_(setup.watchdog_seconds),
         simulated_(setup.back_end.simulates),
         calls_user_(std::any_of(graph().nodes.begin(), graph().nodes.end(), [](const Node& node) { return node.host_function(); })) {}
 
-  Status open() {
-    Result<std::unique_ptr<HostSide>> host = HostSide::create(*prepared_, outputs_);
+  Status open(HostOperations operations) {
+    Result<std::unique_ptr<HostDriver>> host = HostDriver::create(*prepared_, std::move(operations), transports_, outputs_);
     if (!host) return host.error();
     host_ = std::move(*host);
     for (std::size_t d = 1; d < prepared_->devices.size(); ++d) {
       if (!prepared_->devices[DeviceId(d)]) continue;
-      Result<std::unique_ptr<DeviceSide>> side = DeviceSide::create(*prepared_, DeviceId(d));
+      Result<std::unique_ptr<DeviceDriver>> side = DeviceDriver::create(*prepared_, transports_, DeviceId(d));
       if (!side) return side.error();
       drivers_.push_back(std::move(*side));
     }
@@ -161,14 +166,14 @@ class AsynchronousExecutor final : public Executor {
   void finish_states(Result<RunResult>& result) {
     Status finished;
     for (std::size_t i = 0; i < drivers_.size(); ++i) {
-      if (!drivers_[i]->keeps_states()) continue;
-      on_driver(i, [&](DeviceSide& driver) {
-        if (const Status status = driver.finish(result.ok()); !status) finished = status;
+      if (!drivers_[i]->contents().keeps_states()) continue;
+      on_driver(i, [&](DeviceDriver& driver) {
+        if (const Status status = driver.contents().take_over_states(result.ok()); !status) finished = status;
       });
     }
     if (finished && result) {
       finished = detail::guard_memory([&] {
-        states_.take_over([this](ValueId value) { return host_->output(value); });
+        states_.take_over([this](ValueId value) { return host_->arrays().output(value); });
         return Status();
       });
       if (finished) return;
@@ -189,29 +194,28 @@ class AsynchronousExecutor final : public Executor {
   Result<Array> read(ValueId value) {
     Result<Array> array = Error{"the state lies on no accelerator"};
     for (std::size_t i = 0; i < drivers_.size(); ++i)
-      if (drivers_[i]->keeps_states())
-        on_driver(i, [&](DeviceSide& driver) { array = detail::guard_memory([&] { return driver.read(value); }); });
+      if (drivers_[i]->contents().keeps_states())
+        on_driver(i, [&](DeviceDriver& driver) { array = detail::guard_memory([&] { return driver.contents().read(value); }); });
     return array;
   }
   /// Reports the remaining events of the tracks; the first error of doing so.
   Status tell_rest() {
-    host_->track().tell_rest();
-    Status told = host_->track().told();
-    for (const std::unique_ptr<DeviceSide>& driver : drivers_) {
-      driver->track().tell_rest();
-      if (told) told = driver->track().told();
+    host_->clock().track().tell_rest();
+    Status told = host_->clock().track().told();
+    for (const std::unique_ptr<DeviceDriver>& driver : drivers_) {
+      driver->queue().track().tell_rest();
+      if (told) told = driver->queue().track().told();
     }
     return told;
   }
   /// Releases the run's arrays, so that their owners can write to them without a copy.
   void let_go() {
-    host_->end();
+    host_->arrays().end();
     prepared_->caller_memory.end();
   }
   Status begin(RunState& run, const RunOptions& options, const std::map<NodeId, Array>& leaves) {
-    for (Ring& ring : prepared_->rings) ring.reset();
-    for (std::optional<Exchange>& exchange : prepared_->exchanges)
-      if (exchange) exchange->reset();
+    for (const std::unique_ptr<Transport>& transport : transports_.of)
+      if (transport) transport->begin(options, prepared_->caller_memory);
     for (ControlStream& control : prepared_->controls) control.reset();
     std::size_t begun = 0;
     Status status = detail::guard_memory([&]() -> Status {
@@ -221,7 +225,7 @@ class AsynchronousExecutor final : public Executor {
       outputs_.begin(options.on_output);
       return {};
     });
-    for (std::size_t i = 0; !status && i < begun; ++i) drivers_[i]->end();
+    for (std::size_t i = 0; !status && i < begun; ++i) drivers_[i]->queue().device().end_run();
     return status;
   }
 
@@ -230,10 +234,10 @@ class AsynchronousExecutor final : public Executor {
     const bool carries = outputs_.listening() && early_outputs_.needed();
     if (watch_) watch_->begin(run, [this, &run] { give_up(run); });
     for (std::size_t i = 0; i < drivers_.size(); ++i)
-      driver_threads_[i]->start([driver = drivers_[i].get(), from = host_->start()] { driver->drive(from); });
+      driver_threads_[i]->start([driver = drivers_[i].get(), from = host_->clock().start()] { driver->drive(from); });
     if (carries) early_thread_->start([this, &run] { early_outputs_.work(run); });
     walk(*prepared_->program, kHost, prepared_->plans[kHost], run, *host_, progress);
-    host_->end_calls();
+    host_->calls().end();
     if (run.failed()) release();
     for (const LentThread& thread : driver_threads_) thread->wait();
     if (carries) early_thread_->wait();
@@ -242,8 +246,8 @@ class AsynchronousExecutor final : public Executor {
 
   /// Ends the devices' waits for values that the host will not send any more; results computed without those values are not used.
   void release() const {
-    for (const std::optional<Exchange>& exchange : prepared_->exchanges)
-      if (exchange) exchange->mailbox().release();
+    for (const std::unique_ptr<Transport>& transport : transports_.of)
+      if (transport) transport->release();
   }
 
   void give_up(RunState& run) const {
@@ -281,20 +285,25 @@ class AsynchronousExecutor final : public Executor {
       if (state[i]) continue;
       const Output& output = graph().outputs[i];
       const std::optional<Array>& early = outputs_.array(output.value);
-      const auto copied = [&]() -> Result<Array> { return deliver(options, output.name, early ? *early : host_->output(output.value)); };
+      const auto copied = [&]() -> Result<Array> {
+        return deliver(options, output.name, early ? *early : host_->arrays().output(output.value));
+      };
       Result<Array> array = detail::guard_memory(copied);
       if (!array) return at_node(graph(), graph().values[output.value].producer, array.error());
       result.outputs.emplace_back(output.name, *std::move(array));
     }
-    double end = host_->now();
-    result.timeline.events = std::move(host_->track().events());
-    for (const std::unique_ptr<DeviceSide>& driver : drivers_) {
-      end = std::max(end, driver->now());
-      result.host_to_accelerator.count += driver->received().count;
-      result.host_to_accelerator.bytes += driver->received().bytes;
-      result.accelerator_to_host.count += driver->sent().count;
-      result.accelerator_to_host.bytes += driver->sent().bytes;
-      const std::vector<TimelineEvent>& events = driver->track().events();
+    for (std::size_t c = 0; c < transports_.of.size(); ++c) {
+      if (!transports_.of[ChannelId(c)]) continue;
+      const TransferCount& moved = transports_.of[ChannelId(c)]->moved();
+      TransferCount& sum = prepared_->channel(ChannelId(c)).to == kHost ? result.accelerator_to_host : result.host_to_accelerator;
+      sum.count += moved.count;
+      sum.bytes += moved.bytes;
+    }
+    double end = host_->clock().now();
+    result.timeline.events = std::move(host_->clock().track().events());
+    for (const std::unique_ptr<DeviceDriver>& driver : drivers_) {
+      end = std::max(end, driver->queue().clock().now());
+      const std::vector<TimelineEvent>& events = driver->queue().track().events();
       result.timeline.events.insert(result.timeline.events.end(), events.begin(), events.end());
     }
     std::stable_sort(result.timeline.events.begin(), result.timeline.events.end(),
@@ -303,7 +312,7 @@ class AsynchronousExecutor final : public Executor {
     result.simulated_seconds = simulated_ ? end : 0;
     if (options.observe) {
       Observation observation = host_->observation();
-      for (const std::unique_ptr<DeviceSide>& driver : drivers_) observation.add_controls(driver->observation());
+      for (const std::unique_ptr<DeviceDriver>& driver : drivers_) observation.add_controls(driver->observation());
       observation.transfers(result.timeline.events);
       result.observed = observation.profile(graph());
     }
@@ -311,6 +320,7 @@ class AsynchronousExecutor final : public Executor {
   }
 
   std::unique_ptr<Prepared> prepared_;
+  Transports transports_;
   const std::shared_ptr<KeptLeaves> kept_;
   Outputs outputs_;
   EarlyOutputs early_outputs_;
@@ -318,8 +328,8 @@ class AsynchronousExecutor final : public Executor {
   const double watchdog_seconds_;
   const bool simulated_;  ///< times are those of the virtual clock, also if the program leaves the simulated accelerator idle
   const bool calls_user_;
-  std::unique_ptr<HostSide> host_;
-  std::vector<std::unique_ptr<DeviceSide>> drivers_;
+  std::unique_ptr<HostDriver> host_;
+  std::vector<std::unique_ptr<DeviceDriver>> drivers_;
   mutable std::mutex current_mutex_;
   RunState* current_ = nullptr;   ///< of the run that is executing steps
   std::unique_ptr<Watch> watch_;  ///< null: there is no accelerator to wait for

@@ -1,7 +1,7 @@
 // The simulation executes the steps of all devices in their one global order, which is a possible order of events. Four clocks say when
 // each resource is free.
 //
-// It models the executor (executor/run/driver/device_side.h). The host waits at the receive of an accelerator's value. The accelerator's
+// It models the executor (executor/run/README.md). The host waits at the receive of an accelerator's value. The accelerator's
 // driver waits at a receive until the value is sent, and then enqueues the copy; the accelerator itself waits at the first read of the
 // value until the copy has finished. A copy to the host begins when the value is computed.
 //

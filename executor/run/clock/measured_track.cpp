@@ -87,23 +87,14 @@ void MeasuredTrack::add(Stream stream, const Note& note, const Measured& measure
 
 /// The device measures one interval for a coalesced transfer; each value gets a share of it, in proportion to its predicted time.
 void MeasuredTrack::add_transfer(Stream stream, const Note& note, const Measured& measured) {
-  const std::span<const ChannelId> all = travelling_with(*prepared_.program, note.first);
   double predicted = 0, done = 0;
-  for (const ChannelId each : all) predicted += prepared_.costs.channel_seconds[each];
+  for (const TransferredValue& each : note.values) predicted += each.seconds;
   const double begin = seconds(measured.work), length = seconds(measured.end) - begin;
-  for (const ChannelId each : all) {
-    const ValueId value = prepared_.channel(each).value;
+  for (const TransferredValue& each : note.values) {
     const double start = begin + length * done;
-    done += predicted > 0 ? prepared_.costs.channel_seconds[each] / predicted : 1 / static_cast<double>(all.size());
-    const std::int64_t bytes = prepared_.plans[id_].range(value).bytes;
-    track_.add({TimelineEvent::What::transfer,
-                id_,
-                prepared_.graph().values[value].producer,
-                start,
-                begin + length * std::min(done, 1.0),
-                bytes,
-                lane_of(stream),
-                {}});
+    done += predicted > 0 ? each.seconds / predicted : 1 / static_cast<double>(note.values.size());
+    track_.add(
+        {TimelineEvent::What::transfer, id_, each.producer, start, begin + length * std::min(done, 1.0), each.bytes, lane_of(stream), {}});
   }
 }
 

@@ -5,11 +5,12 @@
 #include <array>
 #include <deque>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "executor/device/timestamps.h"
 #include "executor/run/clock/track.h"
-#include "executor/run/prepare/prepared.h"
+#include "executor/run/clock/transferred_value.h"
 
 namespace cleave::runtime {
 
@@ -20,15 +21,14 @@ class MeasuredTrack {
   /// The purpose of a command.
   struct Note {
     TimelineEvent::What what = TimelineEvent::What::compute;
-    NodeId node;              ///< none: the command has no event on a timeline
-    ChannelId first;          ///< transfers: the first channel of a coalesced transfer
-    Nodes together = {};      ///< computing: TimelineEvent::together
-    bool unfinished = false;  ///< computing: the next command continues the same operation
+    NodeId node;                                    ///< none: the command has no event on a timeline
+    std::span<const TransferredValue> values = {};  ///< transfers
+    Nodes together = {};                            ///< computing: TimelineEvent::together
+    bool unfinished = false;                        ///< computing: the next command continues the same operation
   };
 
   /// `timestamps`: those of the device `id`; null: it has no clock of its own.
-  MeasuredTrack(const Prepared& prepared, DeviceId id, Timestamps* timestamps, Track& track)
-      : prepared_(prepared), id_(id), timestamps_(timestamps), track_(track) {}
+  MeasuredTrack(DeviceId id, Timestamps* timestamps, Track& track) : id_(id), timestamps_(timestamps), track_(track) {}
 
   /// Must be called before each run: turns measurement off.
   void reset();
@@ -60,7 +60,6 @@ class MeasuredTrack {
   void add_waits(std::uint64_t before);
   [[nodiscard]] double seconds(Clock::time_point time) const { return std::chrono::duration<double>(time - start_).count(); }
 
-  const Prepared& prepared_;
   const DeviceId id_;
   Timestamps* const timestamps_;
   Track& track_;

@@ -22,13 +22,13 @@ struct Frame {
 
 class Walker {
  public:
-  Walker(const Program& program, DeviceId device, const MemoryPlan& plan, RunState& run, Worker& side, RunProgress* progress)
+  Walker(const Program& program, DeviceId device, const MemoryPlan& plan, RunState& run, Worker& worker, RunProgress* progress)
       : graph_(*program.graph),
         device_(device),
         program_(program.devices[device]),
         plan_(plan),
         run_(run),
-        side_(side),
+        worker_(worker),
         progress_(progress) {}
 
   /// False: an error ended the walk. Running out of memory is an error of the step at which it happens.
@@ -64,26 +64,26 @@ class Walker {
     here_.node = step.node;
     here_.position.back() = step.order;
     if (run_.stops(here_.position)) return false;
-    if (step.by_itself && side_.runs_whole(step))
-      return side_.move(plan.entry, here_) && side_.run_whole(step, here_) && side_.discard(plan.dies, here_);
+    if (step.by_itself && worker_.runs_whole(step))
+      return worker_.move(plan.entry, here_) && worker_.run_whole(step, here_) && worker_.discard(plan.dies, here_);
     bool done = true;
     switch (step.kind) {
-      case StepKind::compute: done = side_.compute(step, here_, frame.trip); break;
-      case StepKind::send: done = side_.send(step, here_); break;
-      case StepKind::receive: done = side_.receive(step, here_); break;
+      case StepKind::compute: done = worker_.compute(step, here_, frame.trip); break;
+      case StepKind::send:
+      case StepKind::receive: done = worker_.transfer(step, here_); break;
       case StepKind::for_loop: return begin_for(step, plan);
       case StepKind::while_loop:
-        if (!side_.move(plan.entry, here_)) return false;
+        if (!worker_.move(plan.entry, here_)) return false;
         enter({step.blocks[0], 0, &step, &plan, 0, 0, 0});
         return true;
       case StepKind::branch: return begin_branch(step, plan);
     }
-    return done && side_.discard(plan.dies, here_);
+    return done && worker_.discard(plan.dies, here_);
   }
 
   void enter(const Frame& frame) {
     frames_.push_back(frame);
-    if (frame.control->kind != StepKind::while_loop || frame.part == 1) side_.enter(frame.control->node);
+    if (frame.control->kind != StepKind::while_loop || frame.part == 1) worker_.enter(frame.control->node);
     here_.position.push_back(frame.control->kind == StepKind::branch ? frame.part : frame.trip);
     here_.position.push_back(0);
   }
@@ -106,11 +106,11 @@ class Walker {
     if (node.inputs.empty()) {
       count = node.attributes.get<std::int64_t>("count");
     } else {
-      std::optional<std::int64_t> decided = side_.decide(step, node.inputs[0], here_);
+      std::optional<std::int64_t> decided = worker_.decide(step, node.inputs[0], here_);
       if (!decided) return false;
       count = *decided;
     }
-    if (!side_.move(plan.entry, here_)) return false;
+    if (!worker_.move(plan.entry, here_)) return false;
     if (count <= 0) return finish(step, plan, 0);
     enter({step.blocks[0], 0, &step, &plan, 0, 0, count});
     if (loops_++ == 0 && progress_) progress_->enter(device_, step.node, count);
@@ -118,9 +118,9 @@ class Walker {
   }
 
   bool begin_branch(const Step& step, const StepPlan& plan) {
-    std::optional<std::int64_t> taken = side_.decide(step, graph_.nodes[step.node].inputs[0], here_);
+    std::optional<std::int64_t> taken = worker_.decide(step, graph_.nodes[step.node].inputs[0], here_);
     if (!taken) return false;
-    side_.outcome(step.node, *taken);
+    worker_.outcome(step.node, *taken);
     int arm = *taken != 0 ? 0 : 1;
     enter({step.blocks[arm], 0, &step, &plan, arm, 0, 0});
     return true;
@@ -132,16 +132,16 @@ class Walker {
 
   /// Moves each yielded value into its loop-carried variable.
   bool end_trip(const Frame& frame) {
-    if (!side_.move(frame.plan->trip, here_)) return false;
-    if (frame.plan->double_buffers >= 0) side_.rotate(double_buffers(*frame.plan), frame.trip + 1);
+    if (!worker_.move(frame.plan->trip, here_)) return false;
+    if (frame.plan->double_buffers >= 0) worker_.rotate(double_buffers(*frame.plan), frame.trip + 1);
     return true;
   }
 
   /// Called at the end of a control step.
   bool finish(const Step& step, const StepPlan& plan, std::int64_t trips) {
-    if (step.kind != StepKind::branch) side_.outcome(step.node, trips);
-    if (plan.double_buffers >= 0 && trips > 0 && !side_.settle(double_buffers(plan), here_)) return false;
-    return side_.leave(step, here_) && side_.discard(plan.dies, here_);
+    if (step.kind != StepKind::branch) worker_.outcome(step.node, trips);
+    if (plan.double_buffers >= 0 && trips > 0 && !worker_.settle(double_buffers(plan), here_)) return false;
+    return worker_.leave(step, here_) && worker_.discard(plan.dies, here_);
   }
 
   /// Called at the end of the top frame's block.
@@ -149,7 +149,7 @@ class Walker {
     Frame frame = frames_.back();
     if (frame.control) here_.node = frame.control->node;
     here_.position.back() = kEndOfBlock;
-    if (run_.stops(here_.position) || !side_.end_block(here_)) return false;
+    if (run_.stops(here_.position) || !worker_.end_block(here_)) return false;
     if (!frame.control) {
       pop();
       return true;
@@ -158,7 +158,7 @@ class Walker {
       case StepKind::for_loop: return leave_for(frame);
       case StepKind::while_loop: return frame.part == 0 ? leave_condition(frame) : leave_while_body(frame);
       default:
-        if (!side_.move(frame.plan->merge[frame.part], here_)) return false;
+        if (!worker_.move(frame.plan->merge[frame.part], here_)) return false;
         pop();
         return finish(*frame.control, *frame.plan, 0);
     }
@@ -168,14 +168,14 @@ class Walker {
     const Step& step = *frame.control;
     std::int64_t stop = 0;
     if (ValueId until = graph_.regions[graph_.nodes[step.node].regions[0]].predicate; until.valid()) {
-      std::optional<std::int64_t> decided = side_.decide(step, until, here_);
+      std::optional<std::int64_t> decided = worker_.decide(step, until, here_);
       if (!decided) return false;
       stop = *decided;
     }
     if (!end_trip(frame)) return false;
     if (stop == 0 && frame.trip + 1 < frame.count) {
       again(frames_.back());
-      side_.enter(step.node);
+      worker_.enter(step.node);
       if (loops_ == 1 && progress_) progress_->trip(device_, frame.trip + 1);
       return true;
     }
@@ -186,7 +186,7 @@ class Walker {
 
   bool leave_condition(const Frame& frame) {
     const Step& step = *frame.control;
-    std::optional<std::int64_t> go_on = side_.decide(step, graph_.regions[graph_.nodes[step.node].regions[0]].predicate, here_);
+    std::optional<std::int64_t> go_on = worker_.decide(step, graph_.regions[graph_.nodes[step.node].regions[0]].predicate, here_);
     if (!go_on) return false;
     if (*go_on != 0) {
       enter({step.blocks[1], 0, frame.control, frame.plan, 1, frame.trip, 0});
@@ -208,7 +208,7 @@ class Walker {
   const DeviceProgram& program_;
   const MemoryPlan& plan_;
   RunState& run_;
-  Worker& side_;
+  Worker& worker_;
   RunProgress* const progress_;
   int loops_ = 0;  ///< number of enclosing loops with a known count
   std::vector<Frame> frames_;
@@ -217,8 +217,8 @@ class Walker {
 
 }  // namespace
 
-bool walk(const Program& program, DeviceId device, const MemoryPlan& plan, RunState& run, Worker& side, RunProgress* progress) {
-  return Walker(program, device, plan, run, side, progress).walk();
+bool walk(const Program& program, DeviceId device, const MemoryPlan& plan, RunState& run, Worker& worker, RunProgress* progress) {
+  return Walker(program, device, plan, run, worker, progress).walk();
 }
 
 }  // namespace cleave::runtime

@@ -16,11 +16,11 @@ class Cutter {
   void run() {
     std::vector<std::int64_t> ends{pieces_};
     for (const Overlap::OverlappedTransfer& each : overlap_.coming) {
-      for (std::int64_t bound = prepared_.part_bytes; bound < bytes(each.value); bound += prepared_.part_bytes)
+      for (std::int64_t bound = prepared_.chunks.size; bound < bytes(each.value); bound += prepared_.chunks.size)
         ends.push_back(first([&](std::int64_t done) { return read(each.value, done) > bound; }) - 1);
     }
     for (const Overlap::OverlappedTransfer& each : overlap_.leaving) {
-      for (std::int64_t bound = prepared_.part_bytes; bound < bytes(each.value); bound += prepared_.part_bytes)
+      for (std::int64_t bound = prepared_.chunks.size; bound < bytes(each.value); bound += prepared_.chunks.size)
         ends.push_back(first([&](std::int64_t done) { return written(each.value, done) >= bound; }));
     }
     std::sort(ends.begin(), ends.end());
@@ -32,7 +32,7 @@ class Cutter {
       begin = end;
     }
     for (Overlap::OverlappedTransfer& each : overlap_.coming) {
-      for (const std::int64_t end : ends) each.parts.push_back(prepared_.parts(read(each.value, end)));
+      for (const std::int64_t end : ends) each.parts.push_back(prepared_.chunks.count(read(each.value, end)));
     }
     for (Overlap::OverlappedTransfer& each : overlap_.leaving) {
       for (const std::int64_t end : ends) each.parts.push_back(end < pieces_ ? whole_parts(written(each.value, end)) : parts(each.value));
@@ -59,8 +59,8 @@ class Cutter {
     return high;
   }
   [[nodiscard]] std::int64_t bytes(ValueId value) const { return prepared_.graph().values[value].type.bytes(); }
-  [[nodiscard]] std::size_t parts(ValueId value) const { return prepared_.parts(bytes(value)); }
-  [[nodiscard]] std::size_t whole_parts(std::int64_t bytes) const { return static_cast<std::size_t>(bytes / prepared_.part_bytes); }
+  [[nodiscard]] std::size_t parts(ValueId value) const { return prepared_.chunks.count(bytes(value)); }
+  [[nodiscard]] std::size_t whole_parts(std::int64_t bytes) const { return static_cast<std::size_t>(bytes / prepared_.chunks.size); }
   /// Bytes of `value` that the first `done` pieces read; the kernel may read it as several operands.
   [[nodiscard]] std::int64_t read(ValueId value, std::int64_t done) const {
     std::int64_t most = 0;
@@ -89,9 +89,9 @@ IdVector<NodeId, Overlap> find_overlaps(const Prepared& prepared, const std::fun
   IdVector<NodeId, Overlap> found(prepared.graph().nodes.size());
   const auto note = [&](const std::vector<ChannelId>& channels, std::vector<Overlap::OverlappedTransfer>& to) {
     for (const ChannelId channel : channels)
-      if (!prepared.exchanges[channel]) to.push_back({channel, prepared.channel(channel).value, {}});
+      if (prepared.by_mailbox[channel] == 0) to.push_back({channel, prepared.channel(channel).value, {}});
   };
-  for (const auto& [node, beside] : find_copy_overlaps(*prepared.program, kHost, prepared.part_bytes, values_of)) {
+  for (const auto& [node, beside] : find_copy_overlaps(*prepared.program, kHost, prepared.chunks.size, values_of)) {
     note(beside.coming, found[node].coming);
     note(beside.leaving, found[node].leaving);
   }

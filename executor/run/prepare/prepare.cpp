@@ -80,41 +80,6 @@ bool leaves_early(const Program& program, ChannelId first) {
   });
 }
 
-/// The order of the host's step of each channel.
-IdVector<ChannelId, std::int64_t> host_orders(const Program& program) {
-  IdVector<ChannelId, std::int64_t> orders(program.channels.size(), 0);
-  for (const Block& block : program.devices[kHost].blocks)
-    for (const Step& step : block.steps)
-      if (step.kind == StepKind::send || step.kind == StepKind::receive) orders[step.channel] = step.order;
-  return orders;
-}
-
-constexpr std::int64_t kWord = sizeof(std::uint64_t);
-
-Result<std::optional<Exchange>> open_exchange(Device& device, std::int64_t bytes, int capacity, std::int64_t host_order) {
-  if (!device.mailboxes()) return std::optional<Exchange>();
-  Result<Mailbox> mailbox = device.mailboxes()->open();
-  if (!mailbox) return mailbox.error();
-  std::vector<MailboxSlot> slots;
-  for (int i = 0; i < capacity; ++i) {
-    const std::int64_t command = (bytes + kWord - 1) / kWord * kWord;  // after the value
-    Result<std::byte*> slot = device.allocate_staging(command + kWord);
-    if (!slot) return slot.error();
-    slots.push_back({*slot, reinterpret_cast<std::uint64_t*>(*slot + command)});
-  }
-  return std::optional(Exchange(*mailbox, std::move(slots), host_order));
-}
-
-Result<Ring> open_ring(Device& device, std::int64_t bytes, int capacity) {
-  std::vector<std::byte*> slots;
-  for (int i = 0; i < capacity; ++i) {
-    Result<std::byte*> slot = device.allocate_staging(bytes);
-    if (!slot) return slot.error();
-    slots.push_back(*slot);
-  }
-  return Ring(slots);
-}
-
 /// The capacity of each channel: the caller's number, else the plan's. If this process may not use that much memory, no channel has more
 /// than the default capacity.
 IdVector<ChannelId, int> find_depths(const Prepared& prepared, const ExecutorSetup& setup) {
@@ -129,50 +94,20 @@ IdVector<ChannelId, int> find_depths(const Prepared& prepared, const ExecutorSet
   return depths;
 }
 
-/// Opens the channels: exchanges for small values if the device supports them, else rings in staging memory, page-locked by the device at
-/// the other end.
-Status open_channels(Prepared& prepared, const IdVector<ChannelId, int>& depths) {
+/// Finds the channels of small values on devices that have mailboxes.
+IdVector<ChannelId, std::uint8_t> find_by_mailbox(const Prepared& prepared) {
   const Program& program = *prepared.program;
-  const IdVector<ChannelId, std::int64_t> orders = host_orders(program);
-  prepared.ring_of.resize(program.channels.size(), 0);
-  prepared.exchanges.resize(program.channels.size());
+  IdVector<ChannelId, std::uint8_t> found(program.channels.size(), 0);
   for (std::size_t c = 0; c < program.channels.size(); ++c) {
     const ChannelId id(c);
     if (follows(program, id)) continue;
     const Channel& channel = program.channels[id];
-    Device& device = *prepared.devices[channel.from == kHost ? channel.to : channel.from];
     const std::int64_t bytes = slot_bytes(program, id);
-    Result<std::optional<Exchange>> exchange = std::optional<Exchange>();
-    if (bytes > 0 && bytes <= Mailbox::kMostBytes && !leaves_early(program, id))
-      exchange = open_exchange(device, bytes, depths[id], orders[id]);
-    if (!exchange) return exchange.error();
-    Result<Ring> ring = *exchange ? Result<Ring>(Ring()) : open_ring(device, bytes, depths[id]);
-    if (!ring) return ring.error();
-    prepared.exchanges[id] = *std::move(exchange);
-    for (const ChannelId each : travelling_with(program, id)) prepared.ring_of[each] = prepared.rings.size();
-    prepared.rings.push_back(*std::move(ring));
+    const bool small = bytes > 0 && bytes <= Mailbox::kMostBytes;
+    if (!small || leaves_early(program, id) || !prepared.devices[channel.from == kHost ? channel.to : channel.from]->mailboxes()) continue;
+    for (const ChannelId each : travelling_with(program, id)) found[each] = 1;
   }
-  return {};
-}
-
-/// Finds values that the host reads in the slot in which they arrived until the next ones are taken: the device can then be ahead by one
-/// slot less.
-void find_read_in_slot(Prepared& prepared, const IdVector<ChannelId, int>& depths) {
-  const Program& program = *prepared.program;
-  const MemoryPlan& plan = prepared.plans[kHost];
-  std::vector<int> received(plan.storages.size(), 0);
-  for (const Channel& channel : program.channels)
-    if (channel.to == kHost) ++received[static_cast<std::size_t>(plan.storage_of[channel.value])];
-  prepared.read_in_slot.resize(program.channels.size(), 0);
-  prepared.read_in_parts.resize(program.channels.size(), 0);
-  for (std::size_t c = 0; c < program.channels.size(); ++c) {
-    const ChannelId id(c);
-    const Channel& channel = program.channels[id];
-    if (channel.to != kHost || channel.coalesced || prepared.exchanges[id] || depths[id] < 2) continue;
-    const auto storage = static_cast<std::size_t>(plan.storage_of[channel.value]);
-    const bool ours = !plan.storages[storage].external && plan.storages[storage].range.bytes > 0;
-    prepared.read_in_slot[id] = ours && received[storage] == 1 ? 1 : 0;
-  }
+  return found;
 }
 
 }  // namespace
@@ -185,7 +120,7 @@ Result<std::unique_ptr<Prepared>> prepare(std::shared_ptr<const Program> program
   prepared->program = std::move(program);
   prepared->costs = costs;
   prepared->virtual_time = setup.back_end.simulates;
-  prepared->part_bytes = std::max<std::int64_t>(setup.part_bytes, 1);
+  prepared->chunks.size = std::max<std::int64_t>(setup.part_bytes, 1);
   Result<BoundAttributes> bound = load_host_functions(prepared->graph(), setup.library_paths);
   if (!bound) return bound.error();
   prepared->bound = std::move(*bound);
@@ -196,9 +131,8 @@ Result<std::unique_ptr<Prepared>> prepare(std::shared_ptr<const Program> program
   prepared->workers = Workers::of(setup.threads);
   find_walked(*prepared);
   if (Status status = open_devices(*prepared, setup); !status) return status.error();
-  const IdVector<ChannelId, int> depths = find_depths(*prepared, setup);
-  if (Status status = open_channels(*prepared, depths); !status) return status.error();
-  find_read_in_slot(*prepared, depths);
+  prepared->depths = find_depths(*prepared, setup);
+  prepared->by_mailbox = find_by_mailbox(*prepared);
   return prepared;
 }
 

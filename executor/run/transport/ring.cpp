@@ -12,8 +12,10 @@ Ring::Slot* Ring::next(RunState& run, DeviceId who, const Origin& origin) {
   return waited == RunState::Waited::ready ? &slots_[sent_ % slots_.size()] : nullptr;
 }
 
-Ring::Slot* Ring::spare(RunState& run) {
-  return run.look([&] { return sent_ - taken_ < slots_.size(); }) ? &slots_[sent_ % slots_.size()] : nullptr;
+Ring::Slot* Ring::spare(RunState& run, Streams& device) {
+  if (!run.look([&] { return sent_ - taken_ < slots_.size(); })) return nullptr;
+  Slot* const slot = &slots_[sent_ % slots_.size()];
+  return device.passed(slot->free.event) ? slot : nullptr;
 }
 
 void Ring::publish(RunState& run) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "executor/device/run_state.h"
+#include "executor/device/streams.h"
 #include "executor/run/clock/point.h"
 
 namespace cleave::runtime {
@@ -26,15 +27,14 @@ class Ring {
     [[nodiscard]] double time_of(std::size_t part) const { return part < times.size() ? times[part] : ready.time; }
   };
 
-  Ring() = default;  ///< of a channel whose values do not go through a ring
   /// The number of `slots` is the capacity: one buffer for each generation in flight.
   explicit Ring(const std::vector<std::byte*>& slots);
 
   /// The slot of the generation to send next; waits until the consumer has released it (its `free` event may still be pending). Null: the
   /// run has stopped.
   Slot* next(RunState& run, DeviceId who, const Origin& origin);
-  /// Like `next` without waiting; null: the slot is not released yet.
-  [[nodiscard]] Slot* spare(RunState& run);
+  /// Like `next` without waiting; null: the slot is not released yet, or the device, whose streams these are, may still read it.
+  [[nodiscard]] Slot* spare(RunState& run, Streams& device);
   void publish(RunState& run);
   /// The slot of the generation to receive next; waits until it is published (its `ready` event may still be pending). Null: the run has
   /// stopped.
