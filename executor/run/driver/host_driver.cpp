@@ -1,4 +1,5 @@
 #include "executor/run/driver/host_driver.h"
+#include "executor/memory/plan_memory.h"
 
 #include <algorithm>
 #include <cstring>

@@ -3,6 +3,7 @@
 #include "executor/device/kernel.h"
 #include "executor/device/mailboxes.h"
 #include "executor/memory/host_fit.h"
+#include "executor/memory/plan_memory.h"
 #include "executor/run/prepare/prepared.h"
 
 namespace cleave::runtime {

@@ -11,6 +11,7 @@
 #include "executor/device/back_end.h"
 #include "executor/device/device.h"
 #include "executor/device/workers.h"
+#include "executor/memory/fusion.h"
 #include "executor/memory/memory_plan.h"
 #include "executor/run/transport/chunks.h"
 #include "executor/run/transport/control_stream.h"
