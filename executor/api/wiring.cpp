@@ -5,7 +5,7 @@
 #include "executor/api/back_ends.h"
 #include "executor/device/kernel.h"
 #include "executor/device/workers.h"
-#include "executor/memory/memory_plan.h"
+#include "executor/memory/plan_memory.h"
 
 namespace cleave::runtime {
 

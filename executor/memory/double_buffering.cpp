@@ -132,16 +132,6 @@ std::vector<std::size_t> parents(const DeviceProgram& program) {
 
 }  // namespace
 
-StorageIndex DoubleBuffers::at(StorageIndex s, std::int32_t turn) const {
-  if (turn == 0) return s;
-  for (const std::vector<StorageIndex>& cycle : cycles) {
-    const auto found = std::find(cycle.begin(), cycle.end(), s);
-    if (found == cycle.end()) continue;
-    return cycle[(static_cast<std::size_t>(found - cycle.begin()) + static_cast<std::size_t>(turn)) % cycle.size()];
-  }
-  return s;
-}
-
 std::vector<FoundDoubleBuffers> find_double_buffers(const Program& all, DeviceId device, const Liveness& liveness, const MemoryPlan& plan,
                                                     std::int64_t twice_from) {
   const DeviceProgram& program = all.devices[device];

@@ -1,5 +1,6 @@
 #include "executor/memory/host_fit.h"
 
+#include "executor/memory/plan_memory.h"
 #include "graph/base/units.h"
 
 namespace cleave::runtime {

@@ -1,16 +1,13 @@
-// MemoryPlan: the offset of each value in its device's single arena, decided before a run. Values with disjoint live ranges share storage.
-// A carried value, its initial value, the yielded value and the loop's result share it wherever that is safe; otherwise the moves listed
-// here copy them. Independent of devices and memory: offsets only.
+// MemoryPlan: the offset of each value in its device's single arena, decided before a run (plan_memory.h). Values with disjoint live ranges
+// share storage. A carried value, its initial value, the yielded value and the loop's result share it wherever that is safe; otherwise the
+// moves listed here copy them. Independent of devices and memory: offsets only.
 #pragma once
 
 #include <cstdint>
-#include <string>
 #include <vector>
 
-#include "executor/memory/fusion.h"
 #include "executor/runtime.h"
 #include "graph/kernel/kernel_request.h"
-#include "partitioner/apply/memory_fit.h"
 #include "partitioner/apply/program.h"
 
 namespace cleave::runtime {
@@ -65,25 +62,8 @@ struct MemoryPlan {
                ? nullptr
                : &double_buffered_loops[static_cast<std::size_t>(double_buffers_by_block[block])];
   }
-  [[nodiscard]] const Range& range(ValueId value) const { return storages[static_cast<std::size_t>(storage_of[value])].range; }
+  [[nodiscard]] const Range& range(StorageIndex s) const { return storages[static_cast<std::size_t>(s)].range; }
+  [[nodiscard]] const Range& range(ValueId value) const { return range(storage_of[value]); }
 };
-
-/// The memory that may be spent to save copies and waits.
-struct Spending {
-  std::int64_t slack = 0;       ///< as for find_liveness()
-  bool rotate = false;          ///< values that a loop would copy in each iteration get rotating buffers
-  std::int64_t twice_from = 0;  ///< with `rotate`: the smallest transfer that is double-buffered too; 0: none is
-};
-
-/// Plans a device's memory. `arrays_external`: inputs, parameters, constants and outputs are arrays outside the arena (the host); else they
-/// are in the arena for the whole run.
-MemoryPlan plan_memory(const Program& program, DeviceId device, bool arrays_external, const Fusion& fusion = {},
-                       const Spending& spending = {});
-
-/// The peak of plan_memory() on a device, with all arrays in the arena; for the planner.
-MemoryPeak memory_peak(const Program& program, DeviceId device);
-
-/// The reason why `plan` does not fit into `capacity` bytes (0: unknown, but less than the peak): the peak and its largest values.
-Error does_not_fit(const Program& program, DeviceId device, const MemoryPlan& plan, double capacity);
 
 }  // namespace cleave::runtime

@@ -7,7 +7,8 @@
 
 namespace cleave::runtime {
 
-EarlyOutputs::EarlyOutputs(Prepared& prepared, Outputs& outputs) : prepared_(prepared), outputs_(outputs) {
+EarlyOutputs::EarlyOutputs(const Prepared& prepared, const Transports& transports, Outputs& outputs)
+    : prepared_(prepared), transports_(transports), outputs_(outputs) {
   const Program& program = *prepared.program;
   IdVector<ChannelId, std::int64_t> sent(program.channels.size(), 0);
   for (const DeviceProgram& device : program.devices) {
@@ -32,15 +33,14 @@ void EarlyOutputs::work(RunState& run) {
 void EarlyOutputs::carry(RunState& run) {
   for (const Errand& errand : errands_) {
     const Step& step = *errand.receive;
+    const ChannelId first = travelling_with(*prepared_.program, step.channel).front();
     // Waits at the position of the host's receive: errors after that position do not concern the output.
-    const Ring::Slot* slot = prepared_.ring(step.channel).first(run, {step.node, {step.order}});
-    if (!slot) return;
-    if (!prepared_.devices[prepared_.channel(step.channel).from]->streams().synchronize(slot->ready.event))
-      return;  // the host reports the error
+    const std::byte* const at = transports_.of[first]->first(run, {step.node, {step.order}});
+    if (!at) return;  // the host reports the error
     const Status told = outputs_.hand_in(step.value, [&] {
-      if (const Array* given = prepared_.caller_memory.target(step.value); given && slot->at == given->bytes()) return *given;
+      if (const Array* given = prepared_.caller_memory.target(step.value); given && at == given->bytes()) return *given;
       Array array(prepared_.graph().values[step.value].type);
-      const std::byte* from = slot->at + prepared_.channel(step.channel).offset;
+      const std::byte* from = at + prepared_.channel(step.channel).offset;
       if (array.type().bytes() > 0) std::memcpy(array.mutable_bytes(), from, static_cast<std::size_t>(array.type().bytes()));
       return array;
     });

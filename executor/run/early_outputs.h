@@ -4,14 +4,15 @@
 
 #include <vector>
 
-#include "executor/run/outputs.h"
-#include "executor/run/prepared.h"
+#include "executor/run/driver/outputs.h"
+#include "executor/run/prepare/open_transports.h"
+#include "executor/run/prepare/prepared.h"
 
 namespace cleave::runtime {
 
 class EarlyOutputs {
  public:
-  EarlyOutputs(Prepared& prepared, Outputs& outputs);
+  EarlyOutputs(const Prepared& prepared, const Transports& transports, Outputs& outputs);
 
   /// Whether any output comes from an accelerator.
   [[nodiscard]] bool needed() const { return !errands_.empty(); }
@@ -25,7 +26,8 @@ class EarlyOutputs {
     std::int64_t sent = 0;  ///< order of the send in the program
     const Step* receive = nullptr;
   };
-  Prepared& prepared_;
+  const Prepared& prepared_;
+  const Transports& transports_;
   Outputs& outputs_;
   std::vector<Errand> errands_;  ///< in the order of sending
 };

@@ -11,8 +11,9 @@
 #include <vector>
 
 #include "executor/arguments/run_options.h"
-#include "executor/run/prepared.h"
+#include "executor/runtime.h"
 #include "graph/states.h"
+#include "partitioner/apply/program.h"
 
 namespace cleave::runtime {
 

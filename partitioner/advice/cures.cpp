@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "partitioner/apply/schedule.h"
+#include "partitioner/apply/predict.h"
 
 namespace cleave::planner {
 namespace {

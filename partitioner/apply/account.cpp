@@ -5,6 +5,7 @@
 #include <map>
 
 #include "partitioner/apply/host_flow.h"
+#include "partitioner/apply/predict.h"
 #include "partitioner/apply/step_costs.h"
 
 namespace cleave::planner {

@@ -4,8 +4,6 @@
 #include <cmath>
 #include <vector>
 
-#include "partitioner/apply/channel_depths.h"
-
 namespace cleave::planner {
 namespace {
 

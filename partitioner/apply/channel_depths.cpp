@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "partitioner/apply/schedule.h"
+#include "partitioner/apply/predict.h"
 
 namespace cleave::planner {
 namespace {

@@ -11,7 +11,6 @@
 
 namespace cleave::planner {
 
-inline constexpr int kMostDepth = 64;                           ///< largest planned depth
 inline constexpr double kMostDeepBytes = 1024.0 * 1024 * 1024;  ///< limit for slots beyond the default depth: they are page-locked
 
 /// A channel that lacks the depth it should have.

@@ -28,7 +28,7 @@ inline Moment later(const Moment& a, const Moment& b) {
   return b.seconds > a.seconds ? b : a;
 }
 
-/// Records the chains of work while a run is simulated (schedule.cpp). It keeps one link for each simulated piece of work.
+/// Records the chains of work while a run is simulated (predict.cpp). It keeps one link for each simulated piece of work.
 class CriticalPathRecorder {
  public:
   /// The moment `seconds` of work after `before`. Negative seconds move back in time: the last part of that work is not needed yet.

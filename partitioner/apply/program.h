@@ -56,6 +56,7 @@ struct Block {
 
 /// The default number of values of a channel that may be in flight at once. channel_depths.h gives some channels more.
 inline constexpr int kDefaultDepth = 2;
+inline constexpr int kMostDepth = 64;  ///< largest planned depth
 
 struct Channel {
   ValueId value;

@@ -1,4 +1,4 @@
-// Rooms: the slots of a program's channels in a simulated run (schedule.cpp), and the time at which each becomes free. A channel has as
+// Rooms: the slots of a program's channels in a simulated run (predict.cpp), and the time at which each becomes free. A channel has as
 // many slots as its depth.
 #pragma once
 

@@ -1,13 +1,10 @@
-// Schedule: the predicted time of a run of a Program when the host, the accelerator and one copy engine per direction work in parallel.
-// predict() simulates a few iterations of each loop and extrapolates at the last pace, and weights each arm of a branch by its probability,
-// so it takes time linear in the program. The result is a model; the executor's timeline shows the actual run.
+// Schedule: the predicted time of a run of a Program when the host, the accelerator and one copy engine per direction work in parallel
+// (predict.h). It is a model; the executor's timeline shows the actual run.
 #pragma once
 
 #include <array>
-#include <optional>
 #include <vector>
 
-#include "partitioner/apply/critical_path.h"
 #include "partitioner/apply/program.h"
 #include "partitioner/apply/transfers.h"
 #include "partitioner/machine/costs.h"
@@ -43,7 +40,6 @@ struct StepTimes {
   std::array<IdVector<NodeId, double>, 2> steps;
   IdVector<ChannelId, double> copies;  ///< by channel, for one transfer
 };
-StepTimes step_times(const Program& program, const CostedProblem& costed);
 
 /// How full the channels of a run get. Loops are simulated for enough iterations to see a branch that is taken in every n-th one as the
 /// burst that it is, not as a fraction of every iteration.
@@ -54,18 +50,5 @@ struct ChannelUse {
                                              ///< transfer counts at its first channel
   IdVector<ChannelId, int> depth_in_use;     ///< the largest number of values in flight at once; kDefaultDepth at least
 };
-
-class ScheduleRecorder;
-
-/// Simulates a run. `recorder`, if not null, records all work and waits.
-Schedule predict(const Program& program, const Transfers& transfers, const CostedProblem& costed, ScheduleRecorder* recorder = nullptr);
-/// Simulates a run with these times for its pieces of work.
-Schedule predict_with(const StepTimes& times, const Program& program, const Transfers& transfers, const CostedProblem& costed);
-/// The use of the channels at the depths that `program` gives them. Empty if no loop has bursts.
-std::optional<ChannelUse> predict_use(const StepTimes& times, const Program& program, const Transfers& transfers,
-                                      const CostedProblem& costed);
-/// The pieces of work on the critical path of a run. Sets `schedule` to the schedule of that run.
-std::vector<PathPiece> critical_path(const StepTimes& times, const Program& program, const Transfers& transfers,
-                                     const CostedProblem& costed, Schedule& schedule);
 
 }  // namespace cleave::planner

@@ -38,7 +38,7 @@ struct ScheduleTrace {
   std::vector<ScheduledFrame> frames;  ///< the whole run first, the others in the order of first entry
 };
 
-/// Records a trace while a run is simulated (schedule.cpp).
+/// Records a trace while a run is simulated (predict.cpp).
 class ScheduleRecorder {
  public:
   ScheduleRecorder() { enter(NodeId(), 0); }

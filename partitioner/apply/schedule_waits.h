@@ -1,5 +1,5 @@
 // The waits of a simulated run: LastWaits keeps the last wait at each channel and decision, from which the waiting times of loops and
-// transfers follow, because a loop is extrapolated at its last pace. The simulator (schedule.cpp) fills it in; nothing here knows its
+// transfers follow, because a loop is extrapolated at its last pace. The simulator (predict.cpp) fills it in; nothing here knows its
 // clocks.
 #pragma once
 

@@ -1,5 +1,6 @@
 #include "partitioner/apply/worked_out_plan.h"
 
+#include "partitioner/apply/predict.h"
 #include "partitioner/apply/split.h"
 
 namespace cleave::planner {

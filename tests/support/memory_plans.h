@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-#include "executor/memory/memory_plan.h"
+#include "executor/memory/plan_memory.h"
 #include "tests/support/namespaces.h"
 
 namespace cleave::testing {

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "graph/base/units.h"
-#include "partitioner/apply/schedule.h"
+#include "partitioner/apply/predict.h"
 #include "partitioner/report/cost_sources.h"
 #include "partitioner/report/explain.h"
 #include "partitioner/report/memory_figures.h"

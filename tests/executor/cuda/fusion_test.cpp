@@ -7,7 +7,7 @@
 #include "executor/cuda/back_end.h"
 #include "executor/cuda/matmul/matmul.h"
 #include "executor/memory/fusion.h"
-#include "executor/memory/memory_plan.h"
+#include "executor/memory/plan_memory.h"
 #include "partitioner/apply/kernel_rows.h"
 #include "partitioner/machine/dataflow.h"
 #include "partitioner/machine/fusion.h"

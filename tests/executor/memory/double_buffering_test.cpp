@@ -9,6 +9,7 @@
 #include <span>
 #include <stdexcept>
 
+#include "executor/memory/plan_memory.h"
 #include "graph/trace/host_call.h"
 #include "tests/executor/run_support.h"
 #include "tests/support/memory_plans.h"

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 
+#include "executor/memory/plan_memory.h"
 #include "graph/ops/ops.h"
 #include "graph/trace/trace.h"
 #include "tests/executor/run_support.h"

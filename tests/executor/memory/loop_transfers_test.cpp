@@ -8,6 +8,7 @@
 #include <span>
 
 #include "executor/memory/double_buffering.h"
+#include "executor/memory/plan_memory.h"
 #include "graph/trace/host_call.h"
 #include "graph/trace/scope.h"
 #include "tests/executor/run_support.h"

@@ -12,7 +12,7 @@
 #include "executor/api/back_ends.h"
 #include "executor/api/executable.h"
 #include "executor/api/wiring.h"
-#include "executor/memory/memory_plan.h"
+#include "executor/memory/plan_memory.h"
 #include "models/model.h"
 #include "partitioner/report/explain.h"
 #include "tests/support/namespaces.h"

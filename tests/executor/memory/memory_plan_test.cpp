@@ -1,6 +1,6 @@
 // The memory plan: values with overlapping live ranges have disjoint storage, loops copy only where necessary, swapped loop-carried values
 // end up swapped, and the predicted peak is the one that the device measures.
-#include "executor/memory/memory_plan.h"
+#include "executor/memory/plan_memory.h"
 
 #include "executor/memory/arena.h"
 #include "executor/memory/liveness.h"

@@ -1,11 +1,12 @@
 // Ring channels and control streams: generations, back-pressure, wake-ups on errors in program order, deadlines; and the watchdog.
-#include "executor/run/channel.h"
+#include "executor/run/transport/ring.h"
 
 #include <gtest/gtest.h>
 
 #include <semaphore>
 #include <thread>
 
+#include "executor/run/transport/control_stream.h"
 #include "executor/run/watchdog.h"
 #include "tests/support/namespaces.h"
 

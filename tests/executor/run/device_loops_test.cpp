@@ -1,6 +1,7 @@
 // Loops and branches whose conditions the simulated accelerator evaluates itself: results, observations, and the virtual clock.
 #include <gmock/gmock.h>
 
+#include "partitioner/apply/predict.h"
 #include "tests/executor/run_support.h"
 #include "tests/support/namespaces.h"
 #include "tests/support/random_loops.h"

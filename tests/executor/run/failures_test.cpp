@@ -10,7 +10,7 @@
 #include "executor/api/back_ends.h"
 #include "executor/check/verify_node.h"
 #include "executor/device/step_mark.h"
-#include "executor/run/prepared.h"
+#include "executor/run/prepare/prepared.h"
 #include "executor/simulated/faults.h"
 #include "executor/simulated/simulated_device.h"
 #include "tests/executor/run_support.h"

@@ -1,6 +1,6 @@
 // Large transferred values are computed directly in the send buffer and read directly from the receive buffer: the addresses that a host
 // function is given show it. The tests of random programs check that these buffers are not overwritten early.
-#include "executor/run/host_storage.h"
+#include "executor/run/transport/host_storage.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // Times that a device measured, as a track of the timeline: each time is assigned to the step of its label, and a wait is a gap in the
 // compute stream.
-#include "executor/run/measured_track.h"
+#include "executor/run/clock/measured_track.h"
 
 #include <gtest/gtest.h>
 
@@ -31,7 +31,6 @@ class StubTimestamps final : public Timestamps {
 };
 
 struct MeasuredTrackTest : ::testing::Test {
-  Prepared prepared;
   StubTimestamps stub;
   StubTimestamps* const device = &stub;
   Track track;
@@ -50,7 +49,7 @@ struct MeasuredTrackTest : ::testing::Test {
 };
 
 TEST_F(MeasuredTrackTest, GivesTimesToWhatTheirLabelsWereFor) {
-  MeasuredTrack measured(prepared, kAccelerator, &stub, track);
+  MeasuredTrack measured(kAccelerator, &stub, track);
   measured.reset();
   ASSERT_TRUE(measured.begin(start).ok());
   for (std::size_t node = 0; node < 4; ++node) ASSERT_TRUE(measured.expect(Stream::compute, computing(node)).ok());
@@ -77,7 +76,7 @@ TEST_F(MeasuredTrackTest, GivesTimesToWhatTheirLabelsWereFor) {
 TEST_F(MeasuredTrackTest, WaitsWhereTheComputeStreamHasNothingLeft) {
   for (const bool busy : {false, true}) {
     track.events().clear();
-    MeasuredTrack measured(prepared, kAccelerator, &stub, track);
+    MeasuredTrack measured(kAccelerator, &stub, track);
     measured.reset();
     ASSERT_TRUE(measured.begin(start).ok());
     ASSERT_TRUE(measured.expect(Stream::compute, computing(0)).ok());
@@ -98,7 +97,7 @@ TEST_F(MeasuredTrackTest, WaitsWhereTheComputeStreamHasNothingLeft) {
 }
 
 TEST_F(MeasuredTrackTest, AsksNowAndThenAndNothingBeforeItBegins) {
-  MeasuredTrack measured(prepared, kAccelerator, &stub, track);
+  MeasuredTrack measured(kAccelerator, &stub, track);
   measured.reset();
   ASSERT_TRUE(measured.expect(Stream::compute, computing(0)).ok());
   measured.waited(NodeId(0), start);

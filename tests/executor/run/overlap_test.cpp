@@ -1,6 +1,6 @@
 // Host operations that compute on large values while these are being transferred in chunks: results are equal to the bit to those of whole
 // transfers, for chunks of every size; copy and compute overlap on the virtual clock; failures in between.
-#include "executor/run/overlap.h"
+#include "executor/run/prepare/overlap.h"
 
 #include <gmock/gmock.h>
 

@@ -9,6 +9,7 @@
 
 #include "graph/base/diagnostic_text.h"
 #include "models/model.h"
+#include "partitioner/apply/predict.h"
 #include "partitioner/compile.h"
 #include "partitioner/report/account_text.h"
 #include "partitioner/report/explain.h"

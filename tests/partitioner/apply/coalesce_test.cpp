@@ -7,7 +7,7 @@
 #include <random>
 
 #include "models/model.h"
-#include "partitioner/apply/schedule.h"
+#include "partitioner/apply/predict.h"
 #include "partitioner/apply/split.h"
 #include "partitioner/compile.h"
 #include "tests/support/namespaces.h"

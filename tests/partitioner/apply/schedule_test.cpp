@@ -1,5 +1,5 @@
 // The predicted elapsed time against times worked out by hand, and against its bounds on random programs.
-#include "partitioner/apply/schedule.h"
+#include "partitioner/apply/predict.h"
 
 #include <gtest/gtest.h>
 
