@@ -3,7 +3,9 @@
 
 #include "graph/gradient/differentiate.h"
 #include "graph/ops/gradient.h"
+#include "graph/ops/linear_algebra.h"
 #include "graph/ops/ops.h"
+#include "graph/ops/updates.h"
 #include "graph/trace/control_flow.h"
 #include "graph/trace/host_call.h"
 #include "graph/trace/trace.h"
@@ -52,9 +54,26 @@ TEST(GradientMistakes, OpWithoutGradient) {
             "  the gradient is asked for here\n");
 }
 
+TEST(GradientMistakes, CallThatItsRuleRefuses) {
+  const Graph product = trace("m", {{"w", "f32[3]"}, {"i", "i32[2]"}}, [](Tensor w, Tensor i) {
+    return gradient(sum(scatter(named("h", w * 2), i, ones({2}), {.reduction = Reduction::mul})), w);
+  });
+  EXPECT_EQ(said(product),
+            "error: `scatter` has no gradient with `reduction` mul; `stop_gradient` takes its operand for a constant\n"
+            "  the loss depends on it by `w` -> `h` -> `scatter`\n"
+            "  the gradient is asked for here\n");
+  const Graph wide = trace("m", {{"w", "f32[2, 3]"}},
+                           [](Tensor w) { return gradient(for_loop(2, sum(w), [&](Tensor, Tensor s) { return s + sum(qr(w).r); }), w); });
+  EXPECT_EQ(said(wide),
+            "error: `qr` has no gradient of a matrix with fewer rows than columns; `stop_gradient` takes its operand for a constant\n"
+            "  the loss depends on it by `w` -> `qr`\n"
+            "  the gradient is asked for here\n");
+}
+
 TEST(GradientMistakes, HostFunctionWithoutGradient) {
   const auto call = [](Tensor x) {
-    return host_call("plant", {"f32[3]"}, {.pure = true}, [](std::span<const float> from, std::span<float> to) { to[0] = from[0]; }, x);
+    return host_call(
+        "plant", {"f32[3]"}, {.pure = true}, [](std::span<const float> from, std::span<float> to) { to[0] = from[0]; }, x);
   };
   const Graph active = trace("m", {{"w", "f32[3]"}}, [&](Tensor w) { return gradient(sum(call(w)), w); });
   EXPECT_EQ(said(active),
@@ -81,9 +100,8 @@ TEST(GradientMistakes, TypesAreCheckedAtTheCall) {
 }
 
 TEST(GradientMistakes, CallInsideOfTheLoopThatCarriesTheValue) {
-  const Graph graph = trace("m", {{"w", "f32[3]"}}, [](Tensor w) {
-    return for_loop(3, w, [&](Tensor, Tensor s) { return s - gradient(sum(s * s), w); });
-  });
+  const Graph graph =
+      trace("m", {{"w", "f32[3]"}}, [](Tensor w) { return for_loop(3, w, [&](Tensor, Tensor s) { return s - gradient(sum(s * s), w); }); });
   EXPECT_NE(said(graph).find("`gradient` stands inside of the loop that carries this value"), std::string::npos) << said(graph);
 }
 
