@@ -100,30 +100,32 @@ std::string ActivityAnalysis::path_to(NodeId node) const {
   return path;
 }
 
+void ActivityAnalysis::refuse(NodeId node, std::string message, Diagnostics& found) const {
+  found.error(DiagnosticKind::unsupported, graph_.nodes[node].location, std::move(message),
+              {Note{"the loss depends on it by " + path_to(node), {}},
+               Note{"the gradient is asked for here", graph_.nodes[request_.call].location}});
+}
+
 bool ActivityAnalysis::check_rules(Diagnostics& found) const {
   bool good = true;
-  const auto refuse = [&](const Node& node, std::string message, NodeId at) {
-    found.error(DiagnosticKind::unsupported, node.location, std::move(message),
-                {Note{"the loss depends on it by " + path_to(at), {}},
-                 Note{"the gradient is asked for here", graph_.nodes[request_.call].location}});
+  const auto refuse = [&](NodeId id, std::string message) {
+    this->refuse(id, std::move(message), found);
     good = false;
   };
   for (const NodeId id : needed_) {
     const Node& node = graph_.nodes[id];
     if (node.kind == NodeKind::carried && encloses_call(node.region) && active_[node.inputs.front()] && active_[node.results.front()] &&
         std::find(request_.asked.begin(), request_.asked.end(), node.results.front()) == request_.asked.end()) {
-      refuse(node, "`gradient` stands inside of the loop that carries this value; write it behind the loop, or ask for the carried value",
-             id);
+      refuse(id, "`gradient` stands inside of the loop that carries this value; write it behind the loop, or ask for the carried value");
     }
     if (node.kind != NodeKind::operation || node.op->gradient.trace() || node.op->gradient.is_zero()) continue;
     const auto active = [&](ValueId value) { return active_[value]; };
     if (std::none_of(node.inputs.begin(), node.inputs.end(), active) || std::none_of(node.results.begin(), node.results.end(), active))
       continue;
     if (const HostFunction* function = node.host_function())
-      refuse(node, "the host function `" + function->name + "` has no gradient; declare one, or pass it `stop_gradient` of its arguments",
-             id);
+      refuse(id, "the host function `" + function->name + "` has no gradient; declare one, or pass it `stop_gradient` of its arguments");
     else
-      refuse(node, "`" + std::string(node.op->name) + "` has no gradient; `stop_gradient` takes its operand for a constant", id);
+      refuse(id, "`" + std::string(node.op->name) + "` has no gradient; `stop_gradient` takes its operand for a constant");
   }
   return good;
 }

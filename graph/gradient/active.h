@@ -34,6 +34,8 @@ class ActivityAnalysis {
   [[nodiscard]] const ActiveValues& active() const { return active_; }
   /// Adds an error or warning to `found` for each mistake in the call. False if there is an error.
   bool check(Diagnostics& found) const;
+  /// Adds an error at a node on the way to the loss, with that way.
+  void refuse(NodeId node, std::string message, Diagnostics& found) const;
 
  private:
   [[nodiscard]] std::vector<NodeId> find_needed() const;

@@ -14,7 +14,8 @@ namespace cleave::gradients {
 /// An operation as its rule sees it.
 class Backward::Call final : public GradientCall {
  public:
-  Call(Backward& backward, Composer& composer, Node node) : backward_(backward), composer_(composer), node_(std::move(node)) {
+  Call(Backward& backward, Composer& composer, NodeId id)
+      : backward_(backward), composer_(composer), id_(id), node_(backward.tracer_.graph().nodes[id]) {
     for (const ValueId input : node_.inputs) operand_types_.push_back(graph().values[input].type);
     for (const ValueId result : node_.results) result_types_.push_back(graph().values[result].type);
   }
@@ -40,6 +41,10 @@ class Backward::Call final : public GradientCall {
     const Part before = backward_.has(input) ? backward_.cotangents_.at(input) : backward_.zeros(operand_type(i));
     backward_.cotangents_.insert_or_assign(input, fitted(change(before), operand_type(i)));
   }
+  void refuse(std::string of_what) override {
+    backward_.refusal_ = Refusal{id_, std::move(of_what)};
+    backward_.failed_ = true;
+  }
 
  private:
   [[nodiscard]] const Graph& graph() const { return backward_.tracer_.graph(); }
@@ -59,6 +64,7 @@ class Backward::Call final : public GradientCall {
 
   Backward& backward_;
   Composer& composer_;
+  NodeId id_;
   Node node_;
   std::vector<TensorType> operand_types_, result_types_;
 };
@@ -131,7 +137,7 @@ void Backward::visit_operation(NodeId id) {
   if (!rule || std::none_of(node.results.begin(), node.results.end(), wanted)) return;
   if (std::none_of(node.inputs.begin(), node.inputs.end(), active)) return;
   composer_ = Composer(tracer_, locations_.of(node.location));
-  Call call(*this, composer_, node);
+  Call call(*this, composer_, id);
   rule(composer_, call);
 }
 

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <map>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "graph/gradient/active.h"
@@ -18,6 +20,12 @@ class Backward {
   /// Records the gradient and returns one part for each asked value.
   Parts run();
   [[nodiscard]] bool failed() const { return failed_; }
+  /// An operation whose rule refused this call.
+  struct Refusal {
+    NodeId node;
+    std::string of_what;
+  };
+  [[nodiscard]] const std::optional<Refusal>& refusal() const { return refusal_; }
 
  private:
   class Call;
@@ -46,6 +54,7 @@ class Backward {
   Composer composer_;  ///< at the node that is visited
   Cotangents cotangents_;
   bool failed_ = false;
+  std::optional<Refusal> refusal_;
 };
 
 }  // namespace cleave::gradients

@@ -56,6 +56,12 @@ class Differentiation {
       gradients.push_back(tracer.materialize(gradient.operand(), tracer.graph().nodes[call].location).value);
     tracer.end_insertion();
     graph_ = tracer.release();
+    if (const auto& refused = backward.refusal()) {
+      const std::string name(graph_.nodes[refused->node].op->name);
+      analysis.refuse(refused->node,
+                      "`" + name + "` has no gradient " + refused->of_what + "; `stop_gradient` takes its operand for a constant",
+                      graph_.diagnostics);
+    }
     if (!graph_.ok()) return false;
     redirect(graph_.nodes[call].results, gradients);
     return true;

@@ -8,6 +8,7 @@
 #include "graph/ops/attention_shape.h"
 #include "graph/ops/calls.h"
 #include "graph/ops/domain.h"
+#include "graph/ops/gradient_rules.h"
 #include "graph/ops/op_table.h"
 #include "graph/ops/sums.h"
 
@@ -241,7 +242,7 @@ constexpr OpDef op::attention{
     .cost_class = CostClass::product,
     .form = attention_form,
     .reference = attention_reference,
-    .gradient = GradientRule::none()};
+    .gradient = gradients::attention};
 
 }  // namespace cleave::ops
 

@@ -7,6 +7,7 @@
 #include "graph/ops/calls.h"
 #include "graph/ops/cells.h"
 #include "graph/ops/domain.h"
+#include "graph/ops/gradient_rules.h"
 #include "graph/ops/op_table.h"
 #include "graph/ops/rules.h"
 #include "graph/ops/sums.h"
@@ -93,7 +94,7 @@ constexpr OpDef op::lstm_cell =
            cell_type<Name{"lstm_cell"}, 4, 2>, cell_cost<4>, lstm_reference)
         .promoting(Promotion::floating)
         .of_class(CostClass::transcendental)
-        .differentiated(GradientRule::none());
+        .differentiated(gradients::lstm_cell);
 
 constexpr OpDef op::gru_cell =
     Record("gru_cell(inputs, recurrent, hidden)", 3, {},
@@ -101,7 +102,7 @@ constexpr OpDef op::gru_cell =
            cell_type<Name{"gru_cell"}, 3, 1>, cell_cost<3>, gru_reference)
         .promoting(Promotion::floating)
         .of_class(CostClass::transcendental)
-        .differentiated(GradientRule::none());
+        .differentiated(gradients::gru_cell);
 
 }  // namespace cleave::ops
 

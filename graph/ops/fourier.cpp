@@ -7,6 +7,7 @@
 
 #include "graph/base/stop.h"
 #include "graph/ops/calls.h"
+#include "graph/ops/gradient_rules.h"
 #include "graph/ops/op_table.h"
 #include "graph/ops/rules.h"
 
@@ -143,27 +144,27 @@ constexpr OpDef op::fft =
            fourier_type<"fft", true, true>, fourier_cost, fourier_reference<true, true, true>)
         .promoting(Promotion::floating)
         .of_class(CostClass::transform)
-        .differentiated(GradientRule::none());
+        .differentiated(gradients::fft);
 
 constexpr OpDef op::ifft = Record("ifft(x, axis?)", 1, {kLastAxis}, "undoes `fft`", fourier_type<"ifft", true, true>, fourier_cost,
                                   fourier_reference<true, true, false>)
                                .promoting(Promotion::floating)
                                .of_class(CostClass::transform)
-                               .differentiated(GradientRule::none());
+                               .differentiated(gradients::ifft);
 
 constexpr OpDef op::rfft =
     Record("rfft(x, axis?)", 1, {kLastAxis}, "Fourier's transform of real numbers: the first `n // 2 + 1` complex ones, as pairs",
            fourier_type<"rfft", false, true>, fourier_cost, fourier_reference<false, true, true>)
         .promoting(Promotion::floating)
         .of_class(CostClass::transform)
-        .differentiated(GradientRule::none());
+        .differentiated(gradients::rfft);
 
 constexpr OpDef op::irfft = Record("irfft(x, n?, axis?)", 1, {optional("n", Type::integer), kLastAxis},
                                    "undoes `rfft`, to `n` real numbers (absent: an even number of them)",
                                    fourier_type<"irfft", true, false>, fourier_cost, fourier_reference<true, false, false>)
                                 .promoting(Promotion::floating)
                                 .of_class(CostClass::transform)
-                                .differentiated(GradientRule::none());
+                                .differentiated(gradients::irfft);
 
 }  // namespace ops
 

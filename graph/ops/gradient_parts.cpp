@@ -1,5 +1,5 @@
-// Gradients of operations that read or replace a part of an array. They change the operand's cotangent in place, so that reading an element
-// in a loop costs an element, and not the array.
+// Gradients of operations that read or replace a part of an array, and of sorting. They change the operand's cotangent in place, so that
+// reading an element in a loop costs an element, and not the array.
 #include "graph/ops/gradient_rules.h"
 #include "graph/ops/gradient_term.h"
 #include "graph/ops/rules.h"
@@ -28,6 +28,13 @@ Part spread(Composer& c, const Part& x, std::size_t axis, std::int64_t step) {
   Shape stops = shape;
   stops[axis] = used;
   return c(op::slice, {padded}, {{"starts", Integers(shape.size(), 0)}, {"stops", stops}});
+}
+
+/// Adds the cotangents to those of the elements that stand at `indices` along an axis.
+void give_at(Composer& c, GradientCall& call, const Part& indices, std::int64_t axis) {
+  call.give_into(0, [&](const Part& sum) {
+    return c(op::scatter, {sum, indices, call.cotangent(0)}, {{"axis", axis}, {"reduction", std::string("add")}});
+  });
 }
 
 }  // namespace
@@ -112,6 +119,13 @@ void scatter_add(Composer& c, GradientCall& call) {
   if (call.wants(2)) {
     call.give(2, c(op::take, {g, call.operand(1)}, {{"axis", call.attributes().get<std::int64_t>("axis")}}));
   }
+}
+
+void sort(Composer& c, GradientCall& call) {
+  give_at(c, call, c(op::argsort, {call.operand(0)}, call.attributes()), call.attributes().get<std::int64_t>("axis"));
+}
+void top_k(Composer& c, GradientCall& call) {
+  give_at(c, call, call.result(1), -1);
 }
 
 }  // namespace cleave::ops::gradients

@@ -6,6 +6,7 @@
 
 #include "graph/ops/calls.h"
 #include "graph/ops/decompositions.h"
+#include "graph/ops/gradient_rules.h"
 #include "graph/ops/matrices.h"
 #include "graph/ops/op_table.h"
 #include "graph/ops/rules.h"
@@ -221,7 +222,7 @@ constexpr OpDef op::solve = Record("solve(a, b)", 2, {}, "`x` with `a @ x = b`; 
                                 .promoting(Promotion::floating)
                                 .of_class(CostClass::factorization)
                                 .may_fail()
-                                .differentiated(GradientRule::none());
+                                .differentiated(gradients::solve);
 
 constexpr OpDef op::inv = Record("inv(x)", 1, {}, "inverse of the matrices in the last two axes", matrix_type<"inv", true, same_matrix>,
                                  cubic_cost<2>, matrix_reference<"inv", invert_one>)
@@ -229,20 +230,20 @@ constexpr OpDef op::inv = Record("inv(x)", 1, {}, "inverse of the matrices in th
                               .of_class(CostClass::factorization)
                               .may_fail()
                               .also_called("inverse")
-                              .differentiated(GradientRule::none());
+                              .differentiated(gradients::inv);
 
 constexpr OpDef op::det = Record("det(x)", 1, {}, "determinant of the matrices in the last two axes", matrix_type<"det", true, one_number>,
                                  cubic_cost<1>, matrix_reference<"det", determine_one>)
                               .promoting(Promotion::floating)
                               .of_class(CostClass::factorization)
-                              .differentiated(GradientRule::none());
+                              .differentiated(gradients::det);
 
 constexpr OpDef op::slogdet =
     Record("slogdet(x)", 1, {}, "two results: sign of the determinant, and logarithm of its magnitude",
            matrix_type<"slogdet", true, two_numbers>, cubic_cost<1>, matrix_reference<"slogdet", log_determine_one>)
         .promoting(Promotion::floating)
         .of_class(CostClass::factorization)
-        .differentiated(GradientRule::none());
+        .differentiated(gradients::slogdet);
 
 constexpr OpDef op::cholesky =
     Record("cholesky(x, upper?)", 1, {with_default("upper", Type::boolean, false)},
@@ -251,13 +252,13 @@ constexpr OpDef op::cholesky =
         .promoting(Promotion::floating)
         .of_class(CostClass::factorization)
         .may_fail()
-        .differentiated(GradientRule::none());
+        .differentiated(gradients::cholesky);
 
 constexpr OpDef op::qr = Record("qr(x)", 1, {}, "two results: orthonormal columns, and an upper triangle whose diagonal is not negative",
                                 matrix_type<"qr", false, two_factors>, cubic_cost<4>, matrix_reference<"qr", qr_one>)
                              .promoting(Promotion::floating)
                              .of_class(CostClass::factorization)
-                             .differentiated(GradientRule::none());
+                             .differentiated(gradients::qr);
 
 constexpr OpDef op::eigh =
     Record("eigh(x)", 1, {}, "two results: eigenvalues of a symmetric matrix (lower triangle), smallest first, and vectors",
@@ -265,7 +266,7 @@ constexpr OpDef op::eigh =
         .promoting(Promotion::floating)
         .of_class(CostClass::factorization)
         .may_fail()
-        .differentiated(GradientRule::none());
+        .differentiated(gradients::eigh);
 
 constexpr OpDef op::eigvalsh =
     Record("eigvalsh(x)", 1, {}, "eigenvalues of a symmetric matrix (lower triangle), smallest first",
@@ -273,21 +274,21 @@ constexpr OpDef op::eigvalsh =
         .promoting(Promotion::floating)
         .of_class(CostClass::factorization)
         .may_fail()
-        .differentiated(GradientRule::none());
+        .differentiated(gradients::eigvalsh);
 
 constexpr OpDef op::svd = Record("svd(x)", 1, {}, "three results `u`, `s`, `vh` with `x = u * s @ vh`; singular values largest first",
                                  matrix_type<"svd", false, three_factors>, cubic_cost<20>, matrix_reference<"svd", svd_one>)
                               .promoting(Promotion::floating)
                               .of_class(CostClass::factorization)
                               .may_fail()
-                              .differentiated(GradientRule::none());
+                              .differentiated(gradients::svd);
 
 constexpr OpDef op::svdvals = Record("svdvals(x)", 1, {}, "singular values, largest first", matrix_type<"svdvals", false, diagonal_shape>,
                                      cubic_cost<6>, matrix_reference<"svdvals", singular_values_one>)
                                   .promoting(Promotion::floating)
                                   .of_class(CostClass::factorization)
                                   .may_fail()
-                                  .differentiated(GradientRule::none());
+                                  .differentiated(gradients::svdvals);
 
 }  // namespace ops
 

@@ -1,6 +1,7 @@
 // cumulative_sum and cumulative_prod: running sums and products along an axis, with the accumulator types of reductions.
 #include "graph/base/stop.h"
 #include "graph/ops/forms.h"
+#include "graph/ops/gradient_rules.h"
 #include "graph/ops/op_table.h"
 #include "graph/ops/rules.h"
 #include "graph/ops/sums.h"
@@ -73,13 +74,13 @@ constexpr OpDef op::cumulative_sum =
         "cumulative_sum(x, axis?, exclusive?, reverse?)",
         "running sum along an axis, each element included unless `exclusive`, from the end if `reverse`; elements "
         "of the type that `sum` along the axis has")
-        .differentiated(GradientRule::none());
+        .differentiated(gradients::cumulative_sum);
 
 constexpr OpDef op::cumulative_prod =
     scan<"cumulative_prod", true>(
         "cumulative_prod(x, axis?, exclusive?, reverse?)",
         "running product along an axis, as `cumulative_sum`; bool and integers of 8 and 16 bits give i32; integers "
         "wrap")
-        .differentiated(GradientRule::none());
+        .differentiated(gradients::cumulative_prod);
 
 }  // namespace cleave::ops

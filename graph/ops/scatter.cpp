@@ -309,7 +309,7 @@ constexpr OpDef op::gather_nd =
         .of_class(CostClass::gather)
         .may_fail()
         .also_called("GatherND")
-        .differentiated(GradientRule::none());
+        .differentiated(gradients::gather_nd);
 
 constexpr OpDef op::scatter =
     scattering<"scatter">("scatter(x, indices, updates, axis?, reduction?)", {kFirstAxis, kReduction},
@@ -319,7 +319,7 @@ constexpr OpDef op::scatter =
         .of_class(CostClass::gather)
         .may_fail()
         .also_called("scatter_elements, ScatterElements")
-        .differentiated(GradientRule::none());
+        .differentiated(gradients::scatter);
 
 constexpr OpDef op::scatter_add =
     scattering<"scatter_add">("scatter_add(x, indices, updates, axis?)", {kFirstAxis},
@@ -339,6 +339,6 @@ constexpr OpDef op::scatter_nd =
         .of_class(CostClass::gather)
         .may_fail()
         .also_called("ScatterND, index_put")
-        .differentiated(GradientRule::none());
+        .differentiated(gradients::scatter_nd);
 
 }  // namespace cleave::ops

@@ -6,6 +6,7 @@
 
 #include "graph/base/stop.h"
 #include "graph/ops/forms.h"
+#include "graph/ops/gradient_rules.h"
 #include "graph/ops/op_table.h"
 #include "graph/ops/rules.h"
 #include "graph/ops/wrapping.h"
@@ -165,7 +166,7 @@ constexpr OpDef op::sort =
         "sorts an axis (the last); NaN counts as larger than every number",
         [](Types inputs, const Attributes& a) { return sorting_type("sort", false, inputs, a); }, sorting_cost, sorting_reference<false>)
         .of_class(CostClass::sort, form_of_axis)
-        .differentiated(GradientRule::none());
+        .differentiated(gradients::sort);
 
 constexpr OpDef op::argsort =
     Record(
@@ -179,7 +180,7 @@ constexpr OpDef op::top_k = Record("top_k(x, k)", 1, {required("k", Type::intege
                                    "two results: the k largest elements along the last axis, largest first, and their i32 indices",
                                    top_k_type, sorting_cost, top_k_reference)
                                 .of_class(CostClass::sort, form_of_axis)
-                                .differentiated(GradientRule::none());
+                                .differentiated(gradients::top_k);
 
 constexpr OpDef op::unique =
     Record("unique(x)", 1, {},
