@@ -44,8 +44,9 @@ std::vector<Call> calls_of(const Function& function, Functions& functions) {
   for_each_expression(function.body, [&](const Expression& expression) {
     for (const ExpressionNode& node : expression.nodes) {
       if (node.kind != ExpressionNode::Kind::call) continue;
-      const auto found = functions.find(node.text);
-      if (found != functions.end()) calls.push_back({&found->second, node.span});
+      const ExpressionNode& called = callee(expression, node);
+      const auto found = functions.find(called.text);
+      if (found != functions.end()) calls.push_back({&found->second, called.span});
     }
   });
   return calls;

@@ -9,21 +9,12 @@ namespace cleave::models {
 /// `params: {w1, b1}` gives the values further names.
 void Program::group(const Statement& statement) {
   if (statement.names.empty()) return;
-  const Name& name = statement.names.front();
-  std::vector<std::string> members;
-  std::vector<Operand> operands;
+  Argument group{{}, std::vector<std::string>(), {}};
   for (const Member& member : statement.members) {
-    if (member.expression && evaluator_.group(member.expression->root())) {
-      const Argument inner = evaluator_.group_argument(member.expression->root().text);
-      for (const std::string& deeper : *inner.members) members.push_back(member.name.text + "." + deeper);
-      operands.insert(operands.end(), inner.operands.begin(), inner.operands.end());
-    } else {
-      members.push_back(member.name.text);
-      operands.push_back(placed(statement, member.expression));
-    }
+    const Arguments results = all_placed(statement, member.expression);
+    group.add(member.name.text, results.size() == 1 ? results.front() : Argument{placed(statement, member.expression), {}, {}});
   }
-  if (members.empty()) return;
-  bind_argument(name, {{}, std::move(members), std::move(operands)});
+  if (!group.members->empty()) bind_argument(statement.names.front(), group);
 }
 
 std::vector<Name> Program::with_members(const std::vector<Name>& names) const {
@@ -37,12 +28,23 @@ std::vector<Name> Program::with_members(const std::vector<Name>& names) const {
   return result;
 }
 
+bool Program::fit_names(const std::vector<Name>& names, const Arguments& results) const {
+  if (names.size() != results.size()) return false;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const bool value = evaluator_.scopes.find(names[i].text), group = !value && evaluator_.scopes.find_group(names[i].text);
+    if (results[i].members ? value : group) return false;
+  }
+  return true;
+}
+
 void Program::bind_argument(const Name& name, const Argument& argument) {
   if (!argument.members) return bind_name(name, argument.operand);
   evaluator_.scopes.bind_group(name.text, *argument.members);
   bind_inner_groups(name.text, *argument.members);
   for (std::size_t i = 0; i < argument.members->size(); ++i) {
-    evaluator_.scopes.bind(name.text + "." + (*argument.members)[i], argument.operands[i], name.span);
+    const std::string member = name.text + "." + (*argument.members)[i];
+    evaluator_.tracer.name(argument.operands[i], member);
+    evaluator_.scopes.bind(member, argument.operands[i], name.span);
   }
 }
 

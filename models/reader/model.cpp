@@ -183,7 +183,9 @@ void check_calls(const Functions& functions, Evaluator& evaluator) {
   for (const auto& [name, function] : functions) {
     for_each_expression(function.body, [&](const Expression& expression) {
       for (const ExpressionNode& node : expression.nodes) {
-        if (node.kind == ExpressionNode::Kind::call) evaluator.check_callee(node.text, node.span);
+        if (node.kind != ExpressionNode::Kind::call) continue;
+        const ExpressionNode& called = callee(expression, node);
+        evaluator.check_callee(called.text, called.span);
       }
     });
   }

@@ -62,6 +62,12 @@ std::optional<Name> declared_name(const YamlNode& key, Errors& errors) {
   return std::nullopt;
 }
 
+const ExpressionNode& callee(const Expression& expression, const ExpressionNode& call) {
+  if (call.text != kEach || call.parts.empty()) return call;
+  const ExpressionNode& first = expression.nodes[call.parts.front()];
+  return first.kind == ExpressionNode::Kind::name ? first : call;
+}
+
 Expression name_expression(const Name& name) {
   Expression expression;
   ExpressionNode& node = expression.nodes.emplace_back();

@@ -22,9 +22,7 @@ void Program::run_one(const Statement& statement) {
     case Statement::Kind::group: return group(statement);
     case Statement::Kind::effect: {
       if (!statement.expression) return;
-      if (statement.place != Side::none) evaluator_.tracer.push_place(statement.place);
-      evaluator_.all(*statement.expression);
-      if (statement.place != Side::none) evaluator_.tracer.pop_place();
+      all_placed(statement, statement.expression);
       return;
     }
     case Statement::Kind::for_loop: return for_loop(statement);
@@ -34,10 +32,18 @@ void Program::run_one(const Statement& statement) {
 }
 
 void Program::bind(const Statement& statement) {
+  const Arguments results = all_placed(statement, statement.expression);
+  if (fit_names(statement.names, results)) {
+    for (std::size_t i = 0; i < results.size(); ++i) bind_argument(statement.names[i], results[i]);
+    return;
+  }
   Operands values;
-  if (statement.place != Side::none) evaluator_.tracer.push_place(statement.place);
-  if (statement.expression) values = evaluator_.all(*statement.expression);
-  if (statement.place != Side::none) evaluator_.tracer.pop_place();
+  for (const Argument& result : results) {
+    if (result.members)
+      values.insert(values.end(), result.operands.begin(), result.operands.end());
+    else
+      values.push_back(result.operand);
+  }
   const std::vector<Name> names = with_members(statement.names);
   const std::size_t wanted = names.size();
   const bool failed = !statement.expression || evaluator_.exhausted() ||
@@ -77,6 +83,14 @@ void Program::bind_name(const Name& name, Operand operand) {
   }
   evaluator_.tracer.name(operand, name.text);
   evaluator_.scopes.bind(name.text, operand, name.span);
+}
+
+Arguments Program::all_placed(const Statement& statement, const std::optional<Expression>& expression) {
+  if (!expression) return {};
+  if (statement.place != Side::none) evaluator_.tracer.push_place(statement.place);
+  Arguments results = evaluator_.all(*expression);
+  if (statement.place != Side::none) evaluator_.tracer.pop_place();
+  return results;
 }
 
 Operand Program::placed(const Statement& statement, const std::optional<Expression>& expression) {
@@ -274,9 +288,9 @@ std::vector<std::string> Program::function_names() const {
   return names;
 }
 
-Operands Program::inline_call(std::string_view name, const std::vector<Argument>& arguments, Span call) {
+Arguments Program::inline_call(std::string_view name, const Arguments& arguments, Span call) {
   const Function& function = functions_.find(name)->second;
-  Operands results(std::max<std::size_t>(function.returns.size(), 1));
+  Arguments results(std::max<std::size_t>(function.returns.size(), 1));
   if (function.recursive || stopped()) return results;
   if (depth_ >= kMostDepth) {
     evaluator_.fail(DiagnosticKind::limit, call,
@@ -290,9 +304,11 @@ Operands Program::inline_call(std::string_view name, const std::vector<Argument>
   evaluator_.scopes.push(true);
   for (std::size_t i = 0; i < function.takes.size(); ++i) bind_argument(function.takes[i], arguments[i]);
   run(function.body);
-  const std::vector<Name> returned = with_members(function.returns);
-  results.assign(returned.size(), Operand());
-  for (std::size_t i = 0; i < results.size() && !stopped(); ++i) results[i] = evaluator_.one(name_expression(returned[i]));
+  results.assign(function.returns.size(), Argument());
+  for (std::size_t i = 0; i < results.size() && !stopped(); ++i) {
+    const Arguments returned = evaluator_.all(name_expression(function.returns[i]));
+    if (!returned.empty()) results[i] = returned.front();
+  }
   evaluator_.scopes.pop();
   tracer.pop_scope();
   evaluator_.errors.set_via(tracer.chained({}).via);

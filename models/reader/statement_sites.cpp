@@ -127,7 +127,8 @@ std::set<std::string> StatementSites::callees(const StatementSite& site) const {
   std::set<std::string> found;
   for (const Expression& expression : site.expressions)
     for (const ExpressionNode& node : expression.nodes)
-      if (node.kind == ExpressionNode::Kind::call && functions_.contains(node.text)) found.insert(node.text);
+      if (node.kind == ExpressionNode::Kind::call && functions_.contains(callee(expression, node).text))
+        found.insert(callee(expression, node).text);
   return found;
 }
 
@@ -135,7 +136,8 @@ std::size_t StatementSites::calls_of(const std::string& function) const {
   std::size_t calls = 0;
   for (const StatementSite& site : sites_)
     for (const Expression& expression : site.expressions)
-      for (const ExpressionNode& node : expression.nodes) calls += node.kind == ExpressionNode::Kind::call && node.text == function ? 1 : 0;
+      for (const ExpressionNode& node : expression.nodes)
+        if (node.kind == ExpressionNode::Kind::call && callee(expression, node).text == function) calls += node.text == kEach ? 2 : 1;
   return calls;
 }
 
