@@ -115,16 +115,17 @@ class CycleSearch {
 
 }  // namespace
 
-Functions read_functions(const YamlNode& node, Errors& errors) {
-  Functions functions;
+void read_functions(const YamlNode& node, Functions& functions, Errors& errors) {
   for (const YamlEntry& entry : section_entries(node, "functions", errors)) {
     auto function = read_function(entry, errors);
     if (!function) continue;
     std::string name = function->name.text;
     functions.emplace(std::move(name), *std::move(function));
   }
+}
+
+void check_recursion(Functions& functions, Errors& errors) {
   CycleSearch(functions, errors).run();
-  return functions;
 }
 
 }  // namespace cleave::models

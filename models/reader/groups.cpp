@@ -1,7 +1,5 @@
 // Groups of values: `params: {w1, b1}`, and groups as arguments and results of functions. Each member is a name of its own, `params.w1`, so
 // loops and branches carry it like any other name; a group is only the list of its members' names.
-#include <map>
-
 #include "models/reader/program.h"
 
 namespace cleave::models {
@@ -40,23 +38,11 @@ bool Program::fit_names(const std::vector<Name>& names, const Arguments& results
 void Program::bind_argument(const Name& name, const Argument& argument) {
   if (!argument.members) return bind_name(name, argument.operand);
   evaluator_.scopes.bind_group(name.text, *argument.members);
-  bind_inner_groups(name.text, *argument.members);
   for (std::size_t i = 0; i < argument.members->size(); ++i) {
     const std::string member = name.text + "." + (*argument.members)[i];
     evaluator_.tracer.name(argument.operands[i], member);
     evaluator_.scopes.bind(member, argument.operands[i], name.span);
   }
-}
-
-/// Binds nested groups: the members `w`, `inner.w` and `inner.b` make a group `inner`.
-void Program::bind_inner_groups(const std::string& name, const std::vector<std::string>& members) {
-  std::map<std::string, std::vector<std::string>> inner;
-  for (const std::string& member : members) {
-    for (std::size_t dot = member.find('.'); dot != std::string::npos; dot = member.find('.', dot + 1)) {
-      inner[member.substr(0, dot)].push_back(member.substr(dot + 1));
-    }
-  }
-  for (auto& [group, deeper] : inner) evaluator_.scopes.bind_group(name + "." + group, std::move(deeper));
 }
 
 }  // namespace cleave::models

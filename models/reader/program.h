@@ -45,13 +45,13 @@ class Program final : public Inliner {
   [[nodiscard]] States states(const std::vector<std::string>& names) const;
   std::optional<double> expected(const Statement& statement, const std::string& what, double most = std::numeric_limits<double>::max());
   std::optional<Operand> until(const Statement& statement);
+  std::optional<std::int64_t> at_most(const Statement& statement);
 
   // groups.cpp
   void group(const Statement& statement);
   void bind_argument(const Name& name, const Argument& argument);
   /// Whether each name can have the result in its place: a name that is bound to a group or to a value remains one.
   [[nodiscard]] bool fit_names(const std::vector<Name>& names, const Arguments& results) const;
-  void bind_inner_groups(const std::string& name, const std::vector<std::string>& members);
   /// `names`, with each group replaced by its members.
   [[nodiscard]] std::vector<Name> with_members(const std::vector<Name>& names) const;
 

@@ -98,11 +98,13 @@ void StatementSites::add_expressions(StatementSite& site, Errors& ignored) const
         for (const Name& name : *names) site.bound.push_back(name.text);
     add(parse_expression(head.value, ignored));
   }
-  for (const char* key : {"until", "expect", "probability"})
+  for (const char* key : {"until", "expect", "at_most", "probability"})
     if (const YamlEntry* entry = site.key(key)) add(parse_expression(entry->value, ignored));
 }
 
 std::optional<StatementSites::Found> StatementSites::operation_at(const SourceLocation& location) const {
+  const SourceLocation model = source_.whole_file();
+  if (location.file && *location.file != *model.file) return std::nullopt;  // an included file
   const auto found = operations_.find({location.line, location.column});
   return found == operations_.end() ? std::nullopt : std::optional(found->second);
 }

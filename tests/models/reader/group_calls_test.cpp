@@ -74,6 +74,25 @@ TEST(GroupCalls, AFunctionMayAskForAGradient) {
   EXPECT_FALSE(has_gradient_calls(differentiated));
 }
 
+TEST(GroupCalls, FunctionsComeFromIncludedFiles) {
+  const std::string text =
+      "inputs: {x: \"f32[2]\"}\nparameters:\n  p: {w: {type: \"f32[2]\", value: 1}, b: {type: \"f32[]\", value: 1}}\n"
+      "  speed: {like: p, value: 0}\n"
+      "functions:\n  sgd: {takes: [w], do: [{w: w * 2}], returns: w}\n"
+      "program:\n  - \"p, speed\": each(momentum, p, gradient(sum(p.w * x) + p.b, p), speed, rate=0.1, decay=0.9)\n  - x: sgd(x)\n"
+      "outputs: [p, x]\n";
+  const Graph graph = parse_model("include: optimizers.yaml\n" + text, "models/test.yaml");
+  EXPECT_TRUE(graph.ok()) << to_text(graph.diagnostics);
+  ASSERT_EQ(graph.outputs.size(), 3u);
+  const SourceLocation& update = graph.producer(graph.outputs[0].value).location;
+  EXPECT_EQ(*update.file, "share/cleave/optimizers.yaml");
+  ASSERT_TRUE(update.via);
+  EXPECT_EQ(to_string(update.via->location), "models/test.yaml:9:17");
+  EXPECT_EQ(to_string(graph.producer(graph.outputs[2].value).location), "models/test.yaml:7:32");  // the model's own function
+  const auto& values = graph.values;
+  EXPECT_EQ(to_string(values[graph.outputs[0].value].type) + to_string(values[graph.outputs[1].value].type), "f32[2]f32[]");
+}
+
 std::string said_by_differentiate(const std::string& program) {
   const Graph graph = differentiate(traced(program));
   std::string text;
