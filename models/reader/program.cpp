@@ -122,6 +122,15 @@ std::optional<Operand> Program::until(const Statement& statement) {
   return std::nullopt;
 }
 
+std::optional<std::int64_t> Program::at_most(const Statement& statement) {
+  if (!statement.at_most) return std::nullopt;
+  const auto number = evaluator_.integer(*statement.at_most, "`at_most`");
+  if (!number || (*number >= 1 && *number <= std::numeric_limits<std::int32_t>::max())) return number;
+  evaluator_.fail(DiagnosticKind::value, statement.at_most->span,
+                  "`at_most` is " + std::to_string(*number) + "; it is a number of trips from 1 to 2147483647");
+  return std::nullopt;
+}
+
 // --- carried values -------------------------------------------------------------------------------------------------------------------
 
 std::vector<std::string> Program::carried_names(const Statement& statement) const {
@@ -191,7 +200,7 @@ void Program::for_loop(const Statement& statement) {
   const auto expect = expected(statement, "expect");
   const std::vector<std::string> names = carried_names(statement);
   const auto loop = tracer.begin_for(range.count, states(names), evaluator_.location(statement.span), expect,
-                                     range.plain() ? statement.names[0].text : "");
+                                     range.plain() ? statement.names[0].text : "", at_most(statement));
   evaluator_.scopes.push();
   bind_all(names, loop.inside);
   bind_name(statement.names[0], counted(range, loop.counter, statement.names[0]));
@@ -208,7 +217,7 @@ void Program::while_loop(const Statement& statement) {
   const SourceLocation location = evaluator_.location(statement.span);
   const auto expect = expected(statement, "expect");
   const std::vector<std::string> names = carried_names(statement);
-  const auto loop = tracer.begin_while(states(names), location, expect);
+  const auto loop = tracer.begin_while(states(names), location, expect, at_most(statement));
   evaluator_.scopes.push();
   bind_all(names, loop.inside);
   const Operand condition = placed(statement, statement.expression);
