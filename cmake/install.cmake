@@ -35,6 +35,7 @@ set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME runtime)
 if(CLEAVE_BUILD_TOOLS)
   install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/cleave RENAME copyright)
   install(DIRECTORY docs/schema DESTINATION ${CMAKE_INSTALL_DATADIR}/cleave)  # of the documents that the command line writes
+  install(DIRECTORY models/library/ DESTINATION ${CMAKE_INSTALL_DATADIR}/cleave)  # part of the program as well; for readers
 endif()
 if(PROJECT_IS_TOP_LEVEL)
   include(cmake/package.cmake)

@@ -1,5 +1,7 @@
-// Trip counts that the program states before it runs.
+// Trip counts and their bounds that the program states before it runs.
 #pragma once
+
+#include <optional>
 
 #include "graph/graph.h"
 
@@ -8,6 +10,12 @@ namespace cleave {
 /// Whether each execution of the loop has at least one iteration: a `for` with a known count of 1 or more.
 [[nodiscard]] inline bool has_trip(const Node& loop) {
   return loop.kind == NodeKind::for_loop && loop.inputs.empty() && loop.attributes.get_or<std::int64_t>("count", 0) > 0;
+}
+
+/// The largest number of trips that the program allows: more are an Error of the run. Nothing if it states none.
+[[nodiscard]] inline std::optional<std::int64_t> most_trips(const Node& loop) {
+  const auto* bound = loop.attributes.get_if<std::int64_t>("at_most");
+  return bound ? std::optional(*bound) : std::nullopt;
 }
 
 }  // namespace cleave

@@ -14,6 +14,7 @@
 #include "graph/base/boundary.h"
 #include "graph/base/file.h"
 #include "graph/base/number_text.h"
+#include "graph/trips.h"
 #include "graph/written.h"
 
 namespace cleave::runtime {
@@ -154,7 +155,18 @@ Result<std::int64_t> checked_trips(const Graph& graph, NodeId loop, const std::b
   if (trips > std::numeric_limits<std::int32_t>::max()) {
     return at_node(graph, loop, Error{"a trip count of " + std::to_string(trips) + " is beyond what the i32 counter holds"});
   }
+  if (!graph.regions[graph.nodes[loop].regions[0]].predicate.valid() && trips > 0) {
+    if (Status status = check_further_trip(graph, loop, trips - 1); !status) return status.error();
+  }
   return std::max<std::int64_t>(0, trips);
+}
+
+Status check_further_trip(const Graph& graph, NodeId loop, std::int64_t made) {
+  const std::optional<std::int64_t> most = most_trips(graph.nodes[loop]);
+  if (!most || made < *most) return {};
+  return at_node(
+      graph, loop,
+      Error{"the loop makes more than " + std::to_string(*most) + (*most == 1 ? " trip" : " trips") + ", the bound given as `at_most`"});
 }
 
 Result<std::int64_t> decision_of(const Graph& graph, NodeId control, ValueId value, const std::byte* data) {

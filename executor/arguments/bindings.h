@@ -36,8 +36,10 @@ using BoundAttributes = std::map<NodeId, Attributes>;
 Result<BoundAttributes> load_host_functions(const Graph& graph, const std::vector<std::string>& library_paths);
 
 /// The trip count of a `for` with a runtime count, read from its scalar at `count`: zero if negative, an Error if the counter cannot hold
-/// it.
+/// it, or if it is above the loop's `at_most` and no `until` may end the loop before.
 Result<std::int64_t> checked_trips(const Graph& graph, NodeId loop, const std::byte* count);
+/// An Error if the loop's `at_most` allows no trip after `made` trips.
+Status check_further_trip(const Graph& graph, NodeId loop, std::int64_t made);
 /// The decision by `value` for the loop or branch `control`: a predicate's 0 or 1, or the trip count.
 Result<std::int64_t> decision_of(const Graph& graph, NodeId control, ValueId value, const std::byte* data);
 

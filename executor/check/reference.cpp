@@ -156,11 +156,13 @@ class Walk {
         assign_yields(region.owner);
         frame.trip++;
         frame.next = 0;
-        if (stop || frame.trip >= frame.count) leave_loop();
+        if (!stop && frame.trip < frame.count) return check_further_trip(graph_, region.owner, frame.trip);
+        leave_loop();
         return {};
       }
       case RegionKind::while_condition:
         if (truth(region.predicate)) {
+          if (Status status = check_further_trip(graph_, region.owner, frame.trip); !status) return status;
           frames_.push_back({graph_.nodes[region.owner].regions[1]});
         } else {
           leave_loop();

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "graph/trips.h"
+
 namespace cleave::runtime {
 namespace {
 
@@ -51,6 +53,7 @@ class ControlSearch {
         append(copies(plan.merge[1]), control.otherwise);
         break;
       case StepKind::while_loop:
+        if (most_trips(node)) return std::nullopt;  // the bound is checked between the trips
         control.kind = Kind::while_true;
         control.predicate = range(graph_.regions[node.regions[0]].predicate);
         control.copies = copies(plan.trip);
@@ -59,6 +62,7 @@ class ControlSearch {
       default:
         if (!node.inputs.empty() && !outermost) return std::nullopt;
         control.count = node.inputs.empty() ? node.attributes.get<std::int64_t>("count") : -1;
+        if (const ValueId until = graph_.regions[node.regions[0]].predicate; until && most_trips(node)) return std::nullopt;
         if (const ValueId until = graph_.regions[node.regions[0]].predicate) control.predicate = range(until);
         control.copies = copies(plan.trip);
         inside = fill(step.blocks[0], control.body);

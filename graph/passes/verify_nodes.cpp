@@ -3,6 +3,7 @@
 #include <set>
 
 #include "graph/passes/verify_rules.h"
+#include "graph/trips.h"
 
 namespace cleave::detail {
 namespace {
@@ -135,6 +136,9 @@ class Nodes {
   void check_trips(NodeId id) {
     const double expected = graph_.nodes[id].expected;
     if (!(expected >= 0) || std::isinf(expected)) say(id, "expects an impossible number of trips");
+    const std::optional<std::int64_t> most = most_trips(graph_.nodes[id]);
+    if (most && *most < 1) say(id, "allows at most " + std::to_string(*most) + " trips");
+    if (graph_.nodes[id].attributes.find("at_most") && !most) say(id, "has an `at_most` that is no integer");
   }
 
   void check_branch(NodeId id) {

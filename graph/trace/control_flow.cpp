@@ -59,9 +59,9 @@ LoopRecorder::LoopRecorder(Kind kind, const Tensor& count, std::vector<Leaf> sta
   if (!context_) return;
   Tracer& tracer = context_->tracer();
   const std::vector<Tracer::State> initial = states(*context_, state_, here_, true);
-  Tracer::Loop loop = kind == Kind::count
-                          ? tracer.begin_for(context_->operand(count, here_), initial, SourceLocation::from(here_), options.expect)
-                          : tracer.begin_while(initial, SourceLocation::from(here_), options.expect);
+  Tracer::Loop loop = kind == Kind::count ? tracer.begin_for(context_->operand(count, here_), initial, SourceLocation::from(here_),
+                                                             options.expect, {}, options.at_most)
+                                          : tracer.begin_while(initial, SourceLocation::from(here_), options.expect, options.at_most);
   counter_ = context_->tensor(loop.counter);
   assign(*context_, state_, std::move(loop.inside));
 }

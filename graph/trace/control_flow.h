@@ -13,7 +13,8 @@
 namespace cleave {
 
 struct LoopOptions {
-  std::optional<double> expect = {};  ///< trip count that the plan assumes if the count is unknown
+  std::optional<double> expect = {};         ///< trip count that the plan assumes if the count is unknown
+  std::optional<std::int64_t> at_most = {};  ///< more trips are an Error of the run; a bound for gradients of the loop
 };
 struct BranchOptions {
   std::optional<double> probability = {};  ///< probability that the first arm is taken

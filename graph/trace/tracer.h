@@ -91,13 +91,15 @@ class Tracer {
     Operand counter;              ///< for only
     std::vector<Operand> inside;  ///< the carried values as the body sees them
   };
-  /// `count`: an integer scalar (literal: known trips; value: a runtime count, assumed 10 unless `expect`).
+  /// `count`: an integer scalar (literal: known trips; value: a runtime count, assumed 10 unless `expect`). `at_most`: more trips than that
+  /// are an Error of the run.
   Loop begin_for(const Operand& count, std::span<const State> initial, SourceLocation location, std::optional<double> expect = std::nullopt,
-                 std::string_view counter_name = {});
+                 std::string_view counter_name = {}, std::optional<std::int64_t> at_most = std::nullopt);
   /// Ends the body: yields one operand per carried value, of its type; `until` is tested after each trip. Returns the values after the
   /// loop.
   std::vector<Operand> end_for(std::span<const State> yielded, const std::optional<Operand>& until = std::nullopt);
-  Loop begin_while(std::span<const State> initial, SourceLocation location, std::optional<double> expect = std::nullopt);
+  Loop begin_while(std::span<const State> initial, SourceLocation location, std::optional<double> expect = std::nullopt,
+                   std::optional<std::int64_t> at_most = std::nullopt);
   void while_condition(const Operand& predicate, SourceLocation location);  ///< ends the condition, begins the body
   std::vector<Operand> end_while(std::span<const State> yielded);
   /// `probability` of the then arm; unknown: by rule (`i % k == 0` on a loop counter: 1/k), else 0.5 and assumed.

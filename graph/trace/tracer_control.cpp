@@ -1,5 +1,6 @@
 // Tracer: loops, and the frames that loops and branches (tracer_branch.cpp) share. Nodes traced between the begin and end of a frame belong
 // to its regions.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -7,6 +8,7 @@
 #include "graph/trace/endless.h"
 #include "graph/trace/known_value.h"
 #include "graph/trace/tracer_state.h"
+#include "graph/trips.h"
 #include "graph/vocabulary.h"
 
 namespace cleave {
@@ -229,17 +231,26 @@ Tracer::State_::Count Tracer::State_::checked_count(const Operand& operand, cons
   return count;
 }
 
-void Tracer::State_::set_trips(Node& node, std::optional<double> known, std::optional<double> expect) {
+void Tracer::State_::set_trips(Node& node, std::optional<std::int64_t> known, std::optional<double> expect,
+                               std::optional<std::int64_t> at_most) {
+  if (at_most && (*at_most < 1 || *at_most > std::numeric_limits<std::int32_t>::max())) {
+    error(DiagnosticKind::value, node.location, "`at_most` is a number of trips from 1 to 2147483647, not " + std::to_string(*at_most));
+    at_most.reset();
+  }
+  if (known && at_most && *known <= *at_most) at_most.reset();
+  if (at_most) node.attributes.set("at_most", *at_most);
   if (expect && !(std::isfinite(*expect) && *expect >= 0)) {
     error(DiagnosticKind::value, node.location, "the expected number of trips must be a finite number of at least 0");
     expect.reset();
   }
   node.assumed = !known && !expect;
-  node.expected = expect ? *expect : known.value_or(kAssumedTrips);
+  node.expected = known ? static_cast<double>(*known) : kAssumedTrips;
+  if (at_most) node.expected = std::min(node.expected, static_cast<double>(*at_most));
+  if (expect) node.expected = *expect;
 }
 
 Tracer::Loop Tracer::begin_for(const Operand& count, std::span<const State> initial, SourceLocation location, std::optional<double> expect,
-                               std::string_view counter_name) {
+                               std::string_view counter_name, std::optional<std::int64_t> at_most) {
   State_& s = *state_;
   const State_::Count trips = s.checked_count(count, location);
   const std::vector<ValueId> initial_ids = s.initial_values(initial);
@@ -249,7 +260,7 @@ Tracer::Loop Tracer::begin_for(const Operand& count, std::span<const State> init
     node.attributes.set("count", *trips.known);
   else
     node.inputs = {trips.runtime};
-  s.set_trips(node, trips.known ? std::optional(static_cast<double>(*trips.known)) : std::nullopt, expect);
+  s.set_trips(node, trips.known, expect, at_most);
   s.open_frame(id, RegionKind::for_body, location);
 
   Loop loop;
@@ -267,6 +278,12 @@ std::vector<Operand> Tracer::end_for(std::span<const State> yielded, const std::
     const bool known = until->value.valid() && s.graph.values.contains(until->value);
     const SourceLocation where = known ? s.graph.producer(until->value).location : s.frames.back().location;
     s.graph.regions[s.region].predicate = s.predicate(*until, where, "`until`");
+  } else {
+    const Node& loop = s.graph.nodes[s.frames.back().node];
+    const auto* count = loop.attributes.get_if<std::int64_t>("count");
+    if (const auto most = most_trips(loop); count && most)
+      s.error(DiagnosticKind::value, loop.location,
+              "the loop has " + std::to_string(*count) + " trips, more than its `at_most` of " + std::to_string(*most));
   }
   std::vector<Operand> after = s.yield(yielded);
   s.close_frame();
@@ -275,11 +292,12 @@ std::vector<Operand> Tracer::end_for(std::span<const State> yielded, const std::
 
 // --- while ------------------------------------------------------------------------------------------------------------------------
 
-Tracer::Loop Tracer::begin_while(std::span<const State> initial, SourceLocation location, std::optional<double> expect) {
+Tracer::Loop Tracer::begin_while(std::span<const State> initial, SourceLocation location, std::optional<double> expect,
+                                 std::optional<std::int64_t> at_most) {
   State_& s = *state_;
   const std::vector<ValueId> initial_ids = s.initial_values(initial);
   NodeId id = s.add_node(NodeKind::while_loop, s.region, location);
-  s.set_trips(s.graph.nodes[id], std::nullopt, expect);
+  s.set_trips(s.graph.nodes[id], std::nullopt, expect, at_most);
   s.open_frame(id, RegionKind::while_condition, location);
   return {Operand(), s.add_carried(initial, initial_ids)};
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "graph/vocabulary.h"
 #include "models/reader/evaluation.h"
 #include "models/reader/synonyms.h"
 
@@ -12,7 +13,7 @@ namespace {
 constexpr std::uint32_t kNone = ExpressionNode::kNone;
 
 /// Names that the language reserves for ops that do not exist yet.
-constexpr std::array<std::string_view, 2> kNotYet = {"batches", "gradient"};
+constexpr std::array<std::string_view, 1> kNotYet = {"batches"};
 
 /// Names of functions in other libraries, with ours.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kOtherNames = {
@@ -79,13 +80,15 @@ PlannedCall Evaluation::plan(const ExpressionNode& node) {
   }
   const auto host_function = evaluator_.host_functions.find(node.text);
   if (host_function != evaluator_.host_functions.end()) return plan_host_function(node, host_function->second);
+  if (node.text == kEach) return plan_each(node);
+  if (node.text == op::gradient.name) return plan_gradient(node);
   return plan_op(node, *find_called(node.text));
 }
 
 bool Evaluator::check_callee(const std::string& name, Span span) {
   if ((inliner && inliner->takes(name)) || host_functions.contains(name)) return true;
   if (unreadable.contains(name)) return false;
-  if (find_called(name)) return true;
+  if (find_called(name) || name == kEach) return true;
   if (std::find(kNotYet.begin(), kNotYet.end(), name) != kNotYet.end()) {
     fail(DiagnosticKind::unsupported, span, "`" + name + "` is not supported yet");
     return false;
@@ -172,6 +175,7 @@ PlannedCall Evaluation::plan_op(const ExpressionNode& node, const OpDef& op) {
     planned.parts.push_back({slot, parameter.list, parameter.attribute});
   }
   planned.kind = PlannedCall::Kind::op;
+  planned.callee = node.text;
   planned.op = &op;
   return planned;
 }
@@ -195,6 +199,7 @@ PlannedCall Evaluation::plan_names(const ExpressionNode& node, const std::vector
     planned.parts.push_back({(*slots)[i], false, nullptr});
   }
   planned.kind = PlannedCall::Kind::function;
+  planned.callee = node.text;
   return planned;
 }
 
@@ -215,33 +220,48 @@ PlannedCall Evaluation::plan_host_function(const ExpressionNode& node, const std
     planned.parts.push_back({node.parts[i], false, nullptr});
   }
   planned.kind = PlannedCall::Kind::host_function;
+  planned.callee = node.text;
   planned.host_function = function;
   return planned;
 }
 
-Operands Evaluation::call(const ExpressionNode& node, const PlannedCall& planned) {
-  if (planned.kind == PlannedCall::Kind::failed) return {Operand()};
-  if (planned.kind == PlannedCall::Kind::function) return inline_call(node, planned);
+Arguments Evaluation::call(const ExpressionNode& node, const PlannedCall& planned) {
+  if (planned.kind == PlannedCall::Kind::failed) return {Argument()};
+  if (planned.kind == PlannedCall::Kind::gradient) return gradient(node, planned);
+  return planned.each ? each(node, planned) : call_once(node, planned, [&](Index index) { return argument(index); });
+}
+
+Arguments Evaluation::call_once(const ExpressionNode& node, const PlannedCall& planned, const TakeArgument& take) {
+  if (planned.kind == PlannedCall::Kind::function) {
+    Arguments arguments;
+    for (const PlannedCall::ArgumentPart& part : planned.parts) arguments.push_back(take(part.index));
+    return evaluator_.inliner->inline_call(planned.callee, arguments, node.span);
+  }
   const SourceLocation location = evaluator_.location(node.span);
   Operands operands;
   Attributes attributes;
   bool wrong = false;
   for (const PlannedCall::ArgumentPart& part : planned.parts) {
     if (part.attribute) {
-      auto value = attribute(node, *part.attribute, part.index);
+      auto value = attribute(planned.callee, *part.attribute, part.index);
       wrong = wrong || !value;
       if (value) attributes.set(std::string(part.attribute->name), *std::move(value));
     } else if (part.list) {
       for (const Index item : expression_.nodes[part.index].parts) operands.push_back(single(item));
     } else {
-      operands.push_back(single(part.index));
+      const Argument given = take(part.index);
+      operands.push_back(given.members ? single(part.index) : given.operand);  // `single` reports a group
     }
   }
-  if (wrong) return {Operand()};
-  if (planned.kind == PlannedCall::Kind::op) return evaluator_.tracer.apply(*planned.op, operands, std::move(attributes), location);
+  if (wrong) return {Argument()};
+  const auto results = [&](const OpDef& op) {
+    Arguments given;
+    for (Operand& result : evaluator_.tracer.apply(op, operands, std::move(attributes), location))
+      given.push_back({std::move(result), {}, {}});
+    return given;
+  };
+  if (planned.kind == PlannedCall::Kind::op) return results(*planned.op);
 
-  const OpDef* host_call = find_op("host_call");
-  CLEAVE_CHECK(host_call != nullptr);
   const HostFunction& function = *planned.host_function;
   for (std::size_t i = 0; i < operands.size(); ++i) {
     const auto& literal = operands[i].literal;
@@ -250,22 +270,12 @@ Operands Evaluation::call(const ExpressionNode& node, const PlannedCall& planned
     }
   }
   attributes.set("function", planned.host_function);
-  return evaluator_.tracer.apply(*host_call, operands, std::move(attributes), location);
+  return results(op::host_call);
 }
 
-/// A group is passed as a group; every other argument is one operand.
-Operands Evaluation::inline_call(const ExpressionNode& node, const PlannedCall& planned) {
-  std::vector<Argument> arguments;
-  for (const PlannedCall::ArgumentPart& part : planned.parts) {
-    const ExpressionNode& given = expression_.nodes[part.index];
-    arguments.push_back(roles_[part.index] == Role::none ? evaluator_.group_argument(given.text) : Argument{single(part.index), {}, {}});
-  }
-  return evaluator_.inliner->inline_call(node.text, arguments, node.span);
-}
-
-std::optional<AttributeValue> Evaluation::attribute(const ExpressionNode& call, const AttributeDef& definition, Index index) {
+std::optional<AttributeValue> Evaluation::attribute(const std::string& callee, const AttributeDef& definition, Index index) {
   const ExpressionNode& node = expression_.nodes[index];
-  const std::string what = "`" + std::string(definition.name) + "` of `" + call.text + "`";
+  const std::string what = "`" + std::string(definition.name) + "` of `" + callee + "`";
   using Type = AttributeDef::Type;
   if (definition.type == Type::dtype) {
     const auto dtype = node.kind == NodeType::name || node.kind == NodeType::text ? parse_dtype(node.text) : std::nullopt;

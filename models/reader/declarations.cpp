@@ -37,7 +37,29 @@ bool is_group(const YamlNode& node, const std::vector<std::string>& keys) {
   return std::all_of(node.entries.begin(), node.entries.end(), map) || std::none_of(node.entries.begin(), node.entries.end(), key);
 }
 
-/// Reads the inputs or parameters of a section or group, including nested groups. `read(entry, name)` reads one. Returns the members'
+/// The names and types that `like: params` gives: one without a name for a value, or those of a group's members. Nothing after a mistake.
+std::vector<std::pair<std::string, TensorType>> types_like(const YamlNode& like, Evaluator& evaluator) {
+  std::vector<std::pair<std::string, TensorType>> types;
+  const auto name = parse_names(like, evaluator.errors);
+  if (!name) return types;
+  const auto add = [&](const std::string& member, const std::string& full) {
+    const Binding* binding = evaluator.scopes.find(full);
+    if (const TensorType* type = binding ? evaluator.tracer.type(binding->operand) : nullptr) types.emplace_back(member, *type);
+  };
+  const std::string& given = name->front().text;
+  if (evaluator.scopes.find(given)) {
+    add("", given);
+  } else if (const auto* members = evaluator.scopes.find_group(given)) {
+    for (const std::string& member : *members) add(member, given + "." + member);
+  } else {
+    evaluator.fail(DiagnosticKind::unknown, name->front().span,
+                   "`like` names a parameter, an input or a group that is declared before; `" + given + "` is none" +
+                       evaluator.errors.suggest(given, evaluator.scopes.visible()));
+  }
+  return types;
+}
+
+/// Reads the inputs or parameters of a section or group, including nested groups. `read(entry, name, type)` reads one. Returns the members'
 /// names.
 template <class Read>
 std::vector<std::string> read_values(const std::vector<YamlEntry>& entries, const std::string& group, const std::vector<std::string>& keys,
@@ -45,8 +67,24 @@ std::vector<std::string> read_values(const std::vector<YamlEntry>& entries, cons
   std::vector<std::string> members;
   for (const YamlEntry& entry : entries) {
     const auto name = new_value_name(entry.key, group, evaluator);
-    if (!is_group(entry.value, keys)) {
-      read(entry, name);
+    const YamlEntry* like =
+        entry.value.map() && std::find(keys.begin(), keys.end(), "like") != keys.end() ? entry.value.find("like") : nullptr;
+    if (like) {
+      check_keys(entry, keys, "`" + entry.key.text + "`", evaluator.errors);
+      if (entry.value.find("type"))
+        evaluator.fail(DiagnosticKind::value, like->key.span, "`like` gives the type already; `type` is one too many");
+      std::vector<std::string> inner;
+      for (const auto& [member, type] : types_like(like->value, evaluator)) {
+        if (!name) continue;
+        const std::string path = member.empty() ? "" : "." + member;
+        read(entry, Name{name->text + path, name->span}, type);
+        members.push_back(entry.key.text + path);
+        if (!member.empty()) inner.push_back(member);
+      }
+      if (name && !inner.empty()) evaluator.scopes.bind_group(name->text, inner);
+      if (name && inner.empty() && !evaluator.scopes.find(name->text)) evaluator.scopes.bind(name->text, Operand(), name->span);
+    } else if (!is_group(entry.value, keys)) {
+      read(entry, name, declared_type(entry, keys, evaluator));
       if (name) members.push_back(entry.key.text);
     } else if (name) {
       std::vector<std::string> inner = read_values(entry.value.entries, name->text, keys, evaluator, read);
@@ -118,8 +156,7 @@ void read_dims(const YamlNode* node, const std::map<std::string, std::int64_t>& 
 
 void read_inputs(const YamlNode& node, Evaluator& evaluator) {
   static const std::vector<std::string> kKeys = {"type", "value", "file"};
-  const auto read = [&](const YamlEntry& entry, const std::optional<Name>& name) {
-    const auto type = declared_type(entry, kKeys, evaluator);
+  const auto read = [&](const YamlEntry& entry, const std::optional<Name>& name, const std::optional<TensorType>& type) {
     if (!name) return;
     Operand operand;
     if (type) {
@@ -132,10 +169,9 @@ void read_inputs(const YamlNode& node, Evaluator& evaluator) {
 }
 
 void read_parameters(const YamlNode& node, Evaluator& evaluator) {
-  static const std::vector<std::string> kKeys = {"type", "value", "uniform", "normal", "file", "seed"};
+  static const std::vector<std::string> kKeys = {"type", "like", "value", "uniform", "normal", "file", "seed"};
   std::int64_t position = 0;
-  const auto read = [&](const YamlEntry& entry, const std::optional<Name>& name) {
-    const auto type = declared_type(entry, kKeys, evaluator);
+  const auto read = [&](const YamlEntry& entry, const std::optional<Name>& name, const std::optional<TensorType>& type) {
     if (!name) return;
     Operand operand;
     if (type) {

@@ -53,8 +53,7 @@ void Evaluation::assign(Index index) {
       for (const PlannedCall::ArgumentPart& part : planned.parts) {
         const NodeType kind = expression_.nodes[part.index].kind;
         const bool spelled_out = part.attribute && (kind == NodeType::text || part.attribute->type == AttributeDef::Type::dtype);
-        const bool group = planned.kind == PlannedCall::Kind::function && evaluator_.group(expression_.nodes[part.index]);
-        if (!spelled_out && !group) want(part.index, part.list || part.attribute);
+        if (!spelled_out) want(part.index, part.list || part.attribute);
       }
       return;
     }
@@ -67,19 +66,20 @@ void Evaluation::assign(Index index) {
   }
 }
 
-Operands Evaluation::evaluate(Index index) {
+Arguments Evaluation::evaluate(Index index) {
+  const auto one = [](Operand operand) { return Arguments{{std::move(operand), {}, {}}}; };
   const ExpressionNode& node = expression_.nodes[index];
   switch (node.kind) {
-    case NodeType::literal: return {{node.literal, evaluator_.tracer.chained(evaluator_.location(node.span))}};
+    case NodeType::literal: return one({node.literal, evaluator_.tracer.chained(evaluator_.location(node.span))});
     case NodeType::text:
       evaluator_.fail(DiagnosticKind::type, node.span, "a text is no value; only labels and paths are texts");
-      return {Operand()};
+      return one({});
     case NodeType::name: return {name(node)};
-    case NodeType::unary: return {unary(node)};
-    case NodeType::binary: return {binary(node)};
+    case NodeType::unary: return one(unary(node));
+    case NodeType::binary: return one(binary(node));
     case NodeType::call: return call(node, calls_.at(index));
-    case NodeType::list: return {list(index)};
-    case NodeType::index: return {this->index(node)};
+    case NodeType::list: return one(list(index));
+    case NodeType::index: return one(this->index(node));
     case NodeType::range:
     case NodeType::ellipsis:
     case NodeType::new_axis: break;
@@ -88,15 +88,27 @@ Operands Evaluation::evaluate(Index index) {
 }
 
 Operand Evaluation::single(Index index) {
+  const Argument found = argument(index);
+  if (!found.members) return found.operand;
   const ExpressionNode& node = expression_.nodes[index];
-  if (roles_[index] == Role::list) return list(index);
-  const Operands& results = results_[index];
+  const bool named = node.kind == NodeType::name;
+  if (!named && found.poisoned()) return {};
+  evaluator_.fail(DiagnosticKind::type, node.span,
+                  "`" + node.text + (named ? "` is a group" : "` gives a group") + "; its members are written `" +
+                      (named ? node.text : "name") + "." + found.members->front() + (named ? "`" : "`, with a name to which it is bound"));
+  return {};
+}
+
+Argument Evaluation::argument(Index index) {
+  const ExpressionNode& node = expression_.nodes[index];
+  if (roles_[index] == Role::list) return {list(index), {}, {}};
+  const Arguments& results = results_[index];
   if (results.size() == 1) return results.front();
   if (evaluator_.exhausted()) return {};
   if (results.empty()) {
     evaluator_.fail(DiagnosticKind::type, node.span, "`" + node.text + "` gives no result that could be used here");
   } else {
-    for (const Operand& result : results) {
+    for (const Argument& result : results) {
       if (result.poisoned()) return {};
     }
     evaluator_.fail(
@@ -106,14 +118,17 @@ Operand Evaluation::single(Index index) {
   return {};
 }
 
-Operand Evaluation::name(const ExpressionNode& node) {
-  if (const Binding* binding = evaluator_.scopes.find(node.text)) return binding->operand;
+Argument Evaluation::name(const ExpressionNode& node) {
+  if (const Binding* binding = evaluator_.scopes.find(node.text)) return {binding->operand, {}, {}};
   if (const auto* members = evaluator_.scopes.find_group(node.text)) {
-    evaluator_.fail(DiagnosticKind::type, node.span,
-                    "`" + node.text + "` is a group; its members are written `" + node.text + "." + members->front() + "`");
-    return {};
+    Argument group{{}, *members, {}};
+    for (const std::string& member : *members) {
+      const Binding* binding = evaluator_.scopes.find(node.text + "." + member);
+      group.operands.push_back(binding ? binding->operand : Operand());
+    }
+    return group;
   }
-  if (is_member(node.text)) return unknown_member(node);
+  if (is_member(node.text)) return {unknown_member(node), {}, {}};
   std::vector<Note> notes;
   std::string suggestion;
   if (const std::string* why = evaluator_.scopes.apart(node.text)) {

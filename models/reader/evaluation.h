@@ -1,6 +1,6 @@
 // Evaluation of one expression in two walks over its nodes. The first goes from the root down and determines the role of each node
 // (operand, list, attribute); the second goes from the leaves up and computes the operands. Internal to evaluator.cpp, evaluation.cpp,
-// indexing.cpp and calls.cpp.
+// indexing.cpp, calls.cpp and group_calls.cpp.
 #pragma once
 
 #include <functional>
@@ -21,8 +21,10 @@ struct SignatureParameter {
 
 /// The callee of a call, and the assignment of arguments to its parameters.
 struct PlannedCall {
-  enum class Kind : std::uint8_t { failed, op, host_function, function };
+  enum class Kind : std::uint8_t { failed, op, host_function, function, gradient };
   Kind kind = Kind::failed;
+  std::string callee;
+  bool each = false;  ///< called once for each member of the groups among its arguments
   const OpDef* op = nullptr;
   std::shared_ptr<const HostFunction> host_function;
   struct ArgumentPart {
@@ -40,7 +42,7 @@ class Evaluation {
   Evaluation(Evaluator& evaluator, const Expression& expression);
 
   void run(std::vector<std::uint32_t> roots);
-  [[nodiscard]] const Operands& results(std::uint32_t index) const { return results_[index]; }
+  [[nodiscard]] const Arguments& results(std::uint32_t index) const { return results_[index]; }
   /// The single result of a node; poison (and an error) if it has none or several.
   Operand single(std::uint32_t index);
   /// The number or list of numbers of a node whose value is known when the model is read.
@@ -53,8 +55,8 @@ class Evaluation {
 
   void assign(Index index);  ///< sets the roles of a node's parts
   void want(Index index, bool list_allowed = false);
-  Operands evaluate(Index index);
-  Operand name(const ExpressionNode& node);
+  Arguments evaluate(Index index);
+  Argument name(const ExpressionNode& node);
   Operand unknown_member(const ExpressionNode& node);
   Operand unary(const ExpressionNode& node);
   Operand binary(const ExpressionNode& node);
@@ -80,14 +82,30 @@ class Evaluation {
   PlannedCall plan_op(const ExpressionNode& node, const OpDef& op);
   PlannedCall plan_names(const ExpressionNode& node, const std::vector<Name>& takes);
   PlannedCall plan_host_function(const ExpressionNode& node, const std::shared_ptr<const HostFunction>& function);
-  Operands call(const ExpressionNode& node, const PlannedCall& planned);
-  Operands inline_call(const ExpressionNode& node, const PlannedCall& planned);
-  std::optional<AttributeValue> attribute(const ExpressionNode& call, const AttributeDef& definition, Index index);
+  Arguments call(const ExpressionNode& node, const PlannedCall& planned);
+  /// The argument at a node.
+  using TakeArgument = std::function<Argument(Index)>;
+  Arguments call_once(const ExpressionNode& node, const PlannedCall& planned, const TakeArgument& take);
+  std::optional<AttributeValue> attribute(const std::string& callee, const AttributeDef& definition, Index index);
+
+  // group_calls.cpp
+  /// The single result of a node, which may be a group.
+  Argument argument(Index index);
+  PlannedCall plan_gradient(const ExpressionNode& node);
+  PlannedCall plan_each(const ExpressionNode& node);
+  Arguments gradient(const ExpressionNode& node, const PlannedCall& planned);
+  Arguments each(const ExpressionNode& node, const PlannedCall& planned);
+  struct Groups {
+    std::vector<std::string> members;  ///< of each group
+    std::map<Index, Argument> of;
+  };
+  /// The groups among the arguments; nothing, with an error, if their members differ or there is none.
+  std::optional<Groups> equal_groups(const ExpressionNode& node, const PlannedCall& planned);
 
   Evaluator& evaluator_;
   const Expression& expression_;
   std::vector<Role> roles_;
-  std::vector<Operands> results_;
+  std::vector<Arguments> results_;
   std::map<Index, PlannedCall> calls_;
 };
 

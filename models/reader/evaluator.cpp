@@ -1,5 +1,6 @@
 #include "models/reader/evaluator.h"
 
+#include <algorithm>
 #include <numeric>
 
 #include "models/reader/evaluation.h"
@@ -7,11 +8,30 @@
 
 namespace cleave::models {
 
-Operands Evaluator::all(const Expression& expression) {
+const Operand* Argument::find(std::string_view member) const {
+  const auto found = std::find(members->begin(), members->end(), member);
+  return found == members->end() ? nullptr : &operands[static_cast<std::size_t>(found - members->begin())];
+}
+
+bool Argument::poisoned() const {
+  return members ? std::all_of(operands.begin(), operands.end(), [](const Operand& each) { return each.poisoned(); }) : operand.poisoned();
+}
+
+void Argument::add(const std::string& member, const Argument& value) {
+  if (!value.members) {
+    members->push_back(member);
+    operands.push_back(value.operand);
+    return;
+  }
+  for (const std::string& inner : *value.members) members->push_back(member + "." + inner);
+  operands.insert(operands.end(), value.operands.begin(), value.operands.end());
+}
+
+Arguments Evaluator::all(const Expression& expression) {
   Evaluation evaluation(*this, expression);
   const auto root = static_cast<std::uint32_t>(expression.nodes.size() - 1);
   evaluation.run({root});
-  if (expression.root().kind == ExpressionNode::Kind::list) return {evaluation.single(root)};
+  if (expression.root().kind == ExpressionNode::Kind::list) return {{evaluation.single(root), {}, {}}};
   return evaluation.results(root);
 }
 
@@ -28,16 +48,6 @@ Operands Evaluator::parts(const Expression& list) {
   Operands operands;
   for (const std::uint32_t part : list.root().parts) operands.push_back(evaluation.single(part));
   return operands;
-}
-
-Argument Evaluator::group_argument(const std::string& name) const {
-  Argument argument;
-  argument.members = *scopes.find_group(name);
-  for (const std::string& member : *argument.members) {
-    const Binding* binding = scopes.find(name + "." + member);
-    argument.operands.push_back(binding ? binding->operand : Operand());
-  }
-  return argument;
 }
 
 std::optional<LiteralList> Evaluator::literals(const Expression& expression, const std::string& what) {

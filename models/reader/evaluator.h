@@ -18,12 +18,18 @@
 namespace cleave::models {
 
 using Operands = std::vector<Operand>;
-/// An argument of a model function: an operand, or the named members of a group.
+/// An argument of a call, or a result: an operand, or the named members of a group.
 struct Argument {
   Operand operand;
   std::optional<std::vector<std::string>> members;
   Operands operands;  ///< one for each member
+
+  [[nodiscard]] const Operand* find(std::string_view member) const;
+  [[nodiscard]] bool poisoned() const;
+  /// Makes `value` a member of this group; one that is a group itself becomes a nested group.
+  void add(const std::string& member, const Argument& value);
 };
+using Arguments = std::vector<Argument>;
 using HostFunctions = std::map<std::string, std::shared_ptr<const HostFunction>, std::less<>>;
 
 /// Interface to the functions of the model.
@@ -33,7 +39,7 @@ class Inliner {
   /// The parameter names of a function, or null.
   [[nodiscard]] virtual const std::vector<Name>* takes(std::string_view function) const = 0;
   [[nodiscard]] virtual std::vector<std::string> function_names() const = 0;
-  virtual Operands inline_call(std::string_view function, const std::vector<Argument>& arguments, Span call) = 0;
+  virtual Arguments inline_call(std::string_view function, const Arguments& arguments, Span call) = 0;
 };
 
 struct Evaluator {
@@ -47,16 +53,11 @@ struct Evaluator {
 
   static constexpr std::size_t kMostWork = 250'000;
 
-  /// As many operands as the expression has results.
-  Operands all(const Expression& expression);
+  /// As many arguments as the expression has results.
+  Arguments all(const Expression& expression);
   Operand one(const Expression& expression);
   /// The parts of a list, one operand each.
   Operands parts(const Expression& list);
-  /// The group that the expression names, or null.
-  [[nodiscard]] const std::vector<std::string>* group(const ExpressionNode& node) const {
-    return node.kind == ExpressionNode::Kind::name && !scopes.find(node.text) ? scopes.find_group(node.text) : nullptr;
-  }
-  [[nodiscard]] Argument group_argument(const std::string& name) const;
   /// The value of `expression`, which must be known when the model is read; if it is not, nothing and an error. `what` names the value in
   /// the message.
   std::optional<Literal> literal(const Expression& expression, const std::string& what);

@@ -49,6 +49,11 @@ struct Expression {
   [[nodiscard]] const ExpressionNode& root() const { return nodes.back(); }
 };
 
+/// The function that a call calls: `f` for `f(x)`, and for `each(f, group)`.
+[[nodiscard]] const ExpressionNode& callee(const Expression& expression, const ExpressionNode& call);
+/// The call that applies a function to the members of groups.
+inline constexpr std::string_view kEach = "each";
+
 struct ForHead {
   Name counter;
   Expression count;  ///< for `range(a, b, c)`: a list of a, b, c, whose text is `range`

@@ -44,8 +44,9 @@ std::vector<Call> calls_of(const Function& function, Functions& functions) {
   for_each_expression(function.body, [&](const Expression& expression) {
     for (const ExpressionNode& node : expression.nodes) {
       if (node.kind != ExpressionNode::Kind::call) continue;
-      const auto found = functions.find(node.text);
-      if (found != functions.end()) calls.push_back({&found->second, node.span});
+      const ExpressionNode& called = callee(expression, node);
+      const auto found = functions.find(called.text);
+      if (found != functions.end()) calls.push_back({&found->second, called.span});
     }
   });
   return calls;
@@ -114,16 +115,17 @@ class CycleSearch {
 
 }  // namespace
 
-Functions read_functions(const YamlNode& node, Errors& errors) {
-  Functions functions;
+void read_functions(const YamlNode& node, Functions& functions, Errors& errors) {
   for (const YamlEntry& entry : section_entries(node, "functions", errors)) {
     auto function = read_function(entry, errors);
     if (!function) continue;
     std::string name = function->name.text;
     functions.emplace(std::move(name), *std::move(function));
   }
+}
+
+void check_recursion(Functions& functions, Errors& errors) {
   CycleSearch(functions, errors).run();
-  return functions;
 }
 
 }  // namespace cleave::models

@@ -20,8 +20,13 @@ struct Function {
 
 using Functions = std::map<std::string, Function, std::less<>>;
 
-/// Checks only the form of the functions, and that none calls itself, directly or through others.
-Functions read_functions(const YamlNode& node, Errors& errors);
+/// Adds the functions of a section, without those whose names `functions` has. Checks only their form.
+void read_functions(const YamlNode& node, Functions& functions, Errors& errors);
+/// Adds the functions of the files that `include:` names, as read_functions does. Their texts become part of `source`, which `errors`
+/// reads.
+void read_includes(const YamlNode& node, Functions& functions, Source& source, Errors& errors);
+/// Reports functions that call themselves, directly or through others.
+void check_recursion(Functions& functions, Errors& errors);
 HostFunctions read_host_functions(const YamlNode& node, Evaluator& evaluator);
 
 }  // namespace cleave::models

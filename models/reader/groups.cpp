@@ -1,7 +1,5 @@
 // Groups of values: `params: {w1, b1}`, and groups as arguments and results of functions. Each member is a name of its own, `params.w1`, so
 // loops and branches carry it like any other name; a group is only the list of its members' names.
-#include <map>
-
 #include "models/reader/program.h"
 
 namespace cleave::models {
@@ -9,21 +7,12 @@ namespace cleave::models {
 /// `params: {w1, b1}` gives the values further names.
 void Program::group(const Statement& statement) {
   if (statement.names.empty()) return;
-  const Name& name = statement.names.front();
-  std::vector<std::string> members;
-  std::vector<Operand> operands;
+  Argument group{{}, std::vector<std::string>(), {}};
   for (const Member& member : statement.members) {
-    if (member.expression && evaluator_.group(member.expression->root())) {
-      const Argument inner = evaluator_.group_argument(member.expression->root().text);
-      for (const std::string& deeper : *inner.members) members.push_back(member.name.text + "." + deeper);
-      operands.insert(operands.end(), inner.operands.begin(), inner.operands.end());
-    } else {
-      members.push_back(member.name.text);
-      operands.push_back(placed(statement, member.expression));
-    }
+    const Arguments results = all_placed(statement, member.expression);
+    group.add(member.name.text, results.size() == 1 ? results.front() : Argument{placed(statement, member.expression), {}, {}});
   }
-  if (members.empty()) return;
-  bind_argument(name, {{}, std::move(members), std::move(operands)});
+  if (!group.members->empty()) bind_argument(statement.names.front(), group);
 }
 
 std::vector<Name> Program::with_members(const std::vector<Name>& names) const {
@@ -37,24 +26,23 @@ std::vector<Name> Program::with_members(const std::vector<Name>& names) const {
   return result;
 }
 
+bool Program::fit_names(const std::vector<Name>& names, const Arguments& results) const {
+  if (names.size() != results.size()) return false;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const bool value = evaluator_.scopes.find(names[i].text), group = !value && evaluator_.scopes.find_group(names[i].text);
+    if (results[i].members ? value : group) return false;
+  }
+  return true;
+}
+
 void Program::bind_argument(const Name& name, const Argument& argument) {
   if (!argument.members) return bind_name(name, argument.operand);
   evaluator_.scopes.bind_group(name.text, *argument.members);
-  bind_inner_groups(name.text, *argument.members);
   for (std::size_t i = 0; i < argument.members->size(); ++i) {
-    evaluator_.scopes.bind(name.text + "." + (*argument.members)[i], argument.operands[i], name.span);
+    const std::string member = name.text + "." + (*argument.members)[i];
+    evaluator_.tracer.name(argument.operands[i], member);
+    evaluator_.scopes.bind(member, argument.operands[i], name.span);
   }
-}
-
-/// Binds nested groups: the members `w`, `inner.w` and `inner.b` make a group `inner`.
-void Program::bind_inner_groups(const std::string& name, const std::vector<std::string>& members) {
-  std::map<std::string, std::vector<std::string>> inner;
-  for (const std::string& member : members) {
-    for (std::size_t dot = member.find('.'); dot != std::string::npos; dot = member.find('.', dot + 1)) {
-      inner[member.substr(0, dot)].push_back(member.substr(dot + 1));
-    }
-  }
-  for (auto& [group, deeper] : inner) evaluator_.scopes.bind_group(name + "." + group, std::move(deeper));
 }
 
 }  // namespace cleave::models

@@ -23,7 +23,7 @@ using namespace models;
 
 const std::vector<std::string>& sections() {
   static const std::vector<std::string> names = {"cleave",         "model",   "dims",    "inputs", "parameters", "functions",
-                                                 "host_functions", "program", "outputs", "limits", "resident"};
+                                                 "host_functions", "program", "outputs", "limits", "resident",   "include"};
   return names;
 }
 
@@ -183,14 +183,17 @@ void check_calls(const Functions& functions, Evaluator& evaluator) {
   for (const auto& [name, function] : functions) {
     for_each_expression(function.body, [&](const Expression& expression) {
       for (const ExpressionNode& node : expression.nodes) {
-        if (node.kind == ExpressionNode::Kind::call) evaluator.check_callee(node.text, node.span);
+        if (node.kind != ExpressionNode::Kind::call) continue;
+        const ExpressionNode& called = callee(expression, node);
+        evaluator.check_callee(called.text, called.span);
       }
     });
   }
 }
 
 /// Reads all sections after the YAML itself is parsed.
-void read_sections(const YamlNode& root, const ModelOptions& options, Tracer& tracer, Errors& errors, std::vector<std::string>& states) {
+void read_sections(const YamlNode& root, const ModelOptions& options, Tracer& tracer, Source& source, Errors& errors,
+                   std::vector<std::string>& states) {
   Scopes scopes;
   HostFunctions host_functions;
   Evaluator evaluator{tracer, scopes, errors, host_functions};
@@ -206,7 +209,9 @@ void read_sections(const YamlNode& root, const ModelOptions& options, Tracer& tr
   read_dims(section("dims"), options.dims, evaluator);
   if (const YamlNode* node = section("host_functions")) host_functions = read_host_functions(*node, evaluator);
   Functions functions;
-  if (const YamlNode* node = section("functions")) functions = read_functions(*node, errors);
+  if (const YamlNode* node = section("functions")) read_functions(*node, functions, errors);
+  if (const YamlNode* node = section("include")) read_includes(*node, functions, source, errors);
+  check_recursion(functions, errors);
   for (const char* key : {"functions", "host_functions"}) {
     const YamlNode* node = section(key);
     if (!node) continue;
@@ -234,7 +239,7 @@ void read_sections(const YamlNode& root, const ModelOptions& options, Tracer& tr
 }
 
 Graph parse(std::string_view text, const std::string& file, const ModelOptions& options) {
-  const Source source(text, file);
+  Source source(text, file);
   Errors errors(source);
   const auto root = parse_yaml(source, errors);
   if (root && !root->map() && !root->broken()) {
@@ -243,7 +248,7 @@ Graph parse(std::string_view text, const std::string& file, const ModelOptions& 
   if (!root || !root->map()) return failed(file, errors.found());
   Tracer tracer(model_name(*root, file, errors));
   std::vector<std::string> states;
-  read_sections(*root, options, tracer, errors, states);
+  read_sections(*root, options, tracer, source, errors, states);
   if (!errors.any() && !tracer.has_errors()) {
     Graph graph = tracer.finish_written();
     if (graph.ok()) keep_states(graph, states);

@@ -62,6 +62,12 @@ std::optional<Name> declared_name(const YamlNode& key, Errors& errors) {
   return std::nullopt;
 }
 
+const ExpressionNode& callee(const Expression& expression, const ExpressionNode& call) {
+  if (call.text != kEach || call.parts.empty()) return call;
+  const ExpressionNode& first = expression.nodes[call.parts.front()];
+  return first.kind == ExpressionNode::Kind::name ? first : call;
+}
+
 Expression name_expression(const Name& name) {
   Expression expression;
   ExpressionNode& node = expression.nodes.emplace_back();
@@ -72,8 +78,9 @@ Expression name_expression(const Name& name) {
 }
 
 const std::vector<std::string>& reserved_words() {
-  static const std::vector<std::string> words = {"for",   "do",   "until", "while", "expect", "if", "probability", "then", "else", "place",
-                                                 "allow", "call", "true",  "false", "and",    "or", "not",         "in",   "elif"};
+  static const std::vector<std::string> words = {"for",   "do",   "until", "while", "expect", "if",      "probability",
+                                                 "then",  "else", "place", "allow", "call",   "at_most", "true",
+                                                 "false", "and",  "or",    "not",   "in",     "elif"};
   return words;
 }
 

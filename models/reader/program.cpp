@@ -22,9 +22,7 @@ void Program::run_one(const Statement& statement) {
     case Statement::Kind::group: return group(statement);
     case Statement::Kind::effect: {
       if (!statement.expression) return;
-      if (statement.place != Side::none) evaluator_.tracer.push_place(statement.place);
-      evaluator_.all(*statement.expression);
-      if (statement.place != Side::none) evaluator_.tracer.pop_place();
+      all_placed(statement, statement.expression);
       return;
     }
     case Statement::Kind::for_loop: return for_loop(statement);
@@ -34,10 +32,18 @@ void Program::run_one(const Statement& statement) {
 }
 
 void Program::bind(const Statement& statement) {
+  const Arguments results = all_placed(statement, statement.expression);
+  if (fit_names(statement.names, results)) {
+    for (std::size_t i = 0; i < results.size(); ++i) bind_argument(statement.names[i], results[i]);
+    return;
+  }
   Operands values;
-  if (statement.place != Side::none) evaluator_.tracer.push_place(statement.place);
-  if (statement.expression) values = evaluator_.all(*statement.expression);
-  if (statement.place != Side::none) evaluator_.tracer.pop_place();
+  for (const Argument& result : results) {
+    if (result.members)
+      values.insert(values.end(), result.operands.begin(), result.operands.end());
+    else
+      values.push_back(result.operand);
+  }
   const std::vector<Name> names = with_members(statement.names);
   const std::size_t wanted = names.size();
   const bool failed = !statement.expression || evaluator_.exhausted() ||
@@ -79,6 +85,14 @@ void Program::bind_name(const Name& name, Operand operand) {
   evaluator_.scopes.bind(name.text, operand, name.span);
 }
 
+Arguments Program::all_placed(const Statement& statement, const std::optional<Expression>& expression) {
+  if (!expression) return {};
+  if (statement.place != Side::none) evaluator_.tracer.push_place(statement.place);
+  Arguments results = evaluator_.all(*expression);
+  if (statement.place != Side::none) evaluator_.tracer.pop_place();
+  return results;
+}
+
 Operand Program::placed(const Statement& statement, const std::optional<Expression>& expression) {
   if (!expression) return {};
   if (statement.place != Side::none) evaluator_.tracer.push_place(statement.place);
@@ -105,6 +119,15 @@ std::optional<Operand> Program::until(const Statement& statement) {
   const TensorType* type = evaluator_.tracer.type(until);
   if (!type || (type->scalar() && type->dtype == DType::boolean)) return until;
   evaluator_.fail(DiagnosticKind::predicate, statement.until->span, no_predicate("`until`", *type));
+  return std::nullopt;
+}
+
+std::optional<std::int64_t> Program::at_most(const Statement& statement) {
+  if (!statement.at_most) return std::nullopt;
+  const auto number = evaluator_.integer(*statement.at_most, "`at_most`");
+  if (!number || (*number >= 1 && *number <= std::numeric_limits<std::int32_t>::max())) return number;
+  evaluator_.fail(DiagnosticKind::value, statement.at_most->span,
+                  "`at_most` is " + std::to_string(*number) + "; it is a number of trips from 1 to 2147483647");
   return std::nullopt;
 }
 
@@ -177,7 +200,7 @@ void Program::for_loop(const Statement& statement) {
   const auto expect = expected(statement, "expect");
   const std::vector<std::string> names = carried_names(statement);
   const auto loop = tracer.begin_for(range.count, states(names), evaluator_.location(statement.span), expect,
-                                     range.plain() ? statement.names[0].text : "");
+                                     range.plain() ? statement.names[0].text : "", at_most(statement));
   evaluator_.scopes.push();
   bind_all(names, loop.inside);
   bind_name(statement.names[0], counted(range, loop.counter, statement.names[0]));
@@ -194,7 +217,7 @@ void Program::while_loop(const Statement& statement) {
   const SourceLocation location = evaluator_.location(statement.span);
   const auto expect = expected(statement, "expect");
   const std::vector<std::string> names = carried_names(statement);
-  const auto loop = tracer.begin_while(states(names), location, expect);
+  const auto loop = tracer.begin_while(states(names), location, expect, at_most(statement));
   evaluator_.scopes.push();
   bind_all(names, loop.inside);
   const Operand condition = placed(statement, statement.expression);
@@ -274,9 +297,9 @@ std::vector<std::string> Program::function_names() const {
   return names;
 }
 
-Operands Program::inline_call(std::string_view name, const std::vector<Argument>& arguments, Span call) {
+Arguments Program::inline_call(std::string_view name, const Arguments& arguments, Span call) {
   const Function& function = functions_.find(name)->second;
-  Operands results(std::max<std::size_t>(function.returns.size(), 1));
+  Arguments results(std::max<std::size_t>(function.returns.size(), 1));
   if (function.recursive || stopped()) return results;
   if (depth_ >= kMostDepth) {
     evaluator_.fail(DiagnosticKind::limit, call,
@@ -290,9 +313,11 @@ Operands Program::inline_call(std::string_view name, const std::vector<Argument>
   evaluator_.scopes.push(true);
   for (std::size_t i = 0; i < function.takes.size(); ++i) bind_argument(function.takes[i], arguments[i]);
   run(function.body);
-  const std::vector<Name> returned = with_members(function.returns);
-  results.assign(returned.size(), Operand());
-  for (std::size_t i = 0; i < results.size() && !stopped(); ++i) results[i] = evaluator_.one(name_expression(returned[i]));
+  results.assign(function.returns.size(), Argument());
+  for (std::size_t i = 0; i < results.size() && !stopped(); ++i) {
+    const Arguments returned = evaluator_.all(name_expression(function.returns[i]));
+    if (!returned.empty()) results[i] = returned.front();
+  }
   evaluator_.scopes.pop();
   tracer.pop_scope();
   evaluator_.errors.set_via(tracer.chained({}).via);

@@ -18,7 +18,7 @@ class Program final : public Inliner {
 
   [[nodiscard]] const std::vector<Name>* takes(std::string_view function) const override;
   [[nodiscard]] std::vector<std::string> function_names() const override;
-  Operands inline_call(std::string_view function, const std::vector<Argument>& arguments, Span call) override;
+  Arguments inline_call(std::string_view function, const Arguments& arguments, Span call) override;
 
  private:
   using States = std::vector<Tracer::State>;
@@ -33,6 +33,7 @@ class Program final : public Inliner {
 
   /// Evaluates `expression` with the statement's `place`.
   Operand placed(const Statement& statement, const std::optional<Expression>& expression);
+  Arguments all_placed(const Statement& statement, const std::optional<Expression>& expression);
   void bind_name(const Name& name, Operand operand);
   /// The names that both arms of a branch bind and that are unbound before it.
   [[nodiscard]] std::vector<std::string> fresh_names(const Statement& statement) const;
@@ -44,11 +45,13 @@ class Program final : public Inliner {
   [[nodiscard]] States states(const std::vector<std::string>& names) const;
   std::optional<double> expected(const Statement& statement, const std::string& what, double most = std::numeric_limits<double>::max());
   std::optional<Operand> until(const Statement& statement);
+  std::optional<std::int64_t> at_most(const Statement& statement);
 
   // groups.cpp
   void group(const Statement& statement);
   void bind_argument(const Name& name, const Argument& argument);
-  void bind_inner_groups(const std::string& name, const std::vector<std::string>& members);
+  /// Whether each name can have the result in its place: a name that is bound to a group or to a value remains one.
+  [[nodiscard]] bool fit_names(const std::vector<Name>& names, const Arguments& results) const;
   /// `names`, with each group replaced by its members.
   [[nodiscard]] std::vector<Name> with_members(const std::vector<Name>& names) const;
 

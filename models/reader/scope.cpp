@@ -38,6 +38,18 @@ const Binding* Scopes::find_here(std::string_view name) const {
   return found != scopes_.back().names.end() && !found->second.unknown ? &found->second : nullptr;
 }
 
+void Scopes::bind_group(const std::string& name, std::vector<std::string> members) {
+  auto& groups = scopes_.back().groups;
+  std::map<std::string, std::vector<std::string>> inner;
+  for (const std::string& member : members) {
+    for (std::size_t dot = member.find('.'); dot != std::string::npos; dot = member.find('.', dot + 1)) {
+      inner[member.substr(0, dot)].push_back(member.substr(dot + 1));
+    }
+  }
+  for (auto& [group, deeper] : inner) groups.insert_or_assign(name + "." + group, std::move(deeper));
+  groups.insert_or_assign(name, std::move(members));
+}
+
 const std::vector<std::string>* Scopes::find_group(std::string_view name) const {
   for (std::size_t i = scopes_.size(); i-- > 1;) {
     const auto found = scopes_[i].groups.find(name);

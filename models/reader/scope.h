@@ -38,10 +38,8 @@ class Scopes {
   /// The same in the innermost scope alone; null also for unknown names.
   [[nodiscard]] const Binding* find_here(std::string_view name) const;
 
-  /// Declares a group; its members (`w`, `b`, `inner.w`) are bound separately.
-  void bind_group(const std::string& name, std::vector<std::string> members) {
-    scopes_.back().groups.insert_or_assign(name, std::move(members));
-  }
+  /// Declares a group, and the groups in it: the members `w`, `inner.w` and `inner.b` make a group `inner`. Members are bound separately.
+  void bind_group(const std::string& name, std::vector<std::string> members);
   /// The names of the group's members without the group's own name, or null.
   [[nodiscard]] const std::vector<std::string>* find_group(std::string_view name) const;
   /// The span in which a name that is not found was bound, inside a loop or branch that has ended.

@@ -7,23 +7,36 @@
 
 namespace cleave::models {
 
-Source::Source(std::string_view text, const std::string& file) : file_(std::make_shared<const std::string>(file)) {
+Source::Source(std::string_view text, const std::string& file) {
+  append(text, file);
+}
+
+std::size_t Source::append(std::string_view text, const std::string& file) {
   constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+  int mark = 0;
   if (text.starts_with(kByteOrderMark)) {
-    mark_ = static_cast<int>(kByteOrderMark.size());
+    mark = static_cast<int>(kByteOrderMark.size());
     text.remove_prefix(kByteOrderMark.size());
   }
-  text_ = text;
-  line_begins_.push_back(0);
-  for (std::size_t i = 0; i < text_.size(); ++i) {
+  if (!text_.empty()) text_ += '\n';
+  const std::size_t begin = text_.size();
+  files_.push_back({std::make_shared<const std::string>(file), begin, line_begins_.size(), mark});
+  text_ += text;
+  line_begins_.push_back(begin);
+  for (std::size_t i = begin; i < text_.size(); ++i) {
     if (text_[i] == '\n') line_begins_.push_back(i + 1);
   }
+  return begin;
 }
 
 SourceLocation Source::location(std::size_t offset) const {
-  const auto line = std::upper_bound(line_begins_.begin(), line_begins_.end(), offset) - line_begins_.begin();
-  const auto column = static_cast<int>(offset - line_begins_[static_cast<std::size_t>(line - 1)]) + 1;
-  return {file_, static_cast<int>(line), line == 1 ? column + mark_ : column, nullptr};
+  const auto file =
+      std::prev(std::upper_bound(files_.begin(), files_.end(), offset, [](std::size_t at, const File& each) { return at < each.begin; }));
+  const auto index =
+      static_cast<std::size_t>(std::upper_bound(line_begins_.begin(), line_begins_.end(), offset) - line_begins_.begin()) - 1;
+  const auto line = static_cast<int>(index - file->first_line) + 1;
+  const auto column = static_cast<int>(offset - line_begins_[index]) + 1;
+  return {file->name, line, line == 1 ? column + file->mark : column, nullptr};
 }
 
 std::size_t Source::line_begin(std::size_t offset) const {
@@ -40,7 +53,7 @@ std::size_t Source::line_end(std::size_t offset) const {
 std::string Source::resolve(const std::string& path) const {
   const std::filesystem::path given(path);
   if (given.is_absolute()) return path;
-  return (std::filesystem::path(*file_).parent_path() / given).lexically_normal().string();
+  return (std::filesystem::path(*files_.front().name).parent_path() / given).lexically_normal().string();
 }
 
 void Errors::add(DiagnosticKind kind, Span span, std::string message, std::vector<Note> notes) {
@@ -51,8 +64,16 @@ void Errors::add(DiagnosticKind kind, Span span, std::string message, std::vecto
 }
 
 void Errors::add_at(DiagnosticKind kind, SourceLocation location, int length, std::string message, std::vector<Note> notes) {
-  if (full() || !seen_.insert({location.line, location.column, message}).second) return;
+  if (full() || !seen_.insert({location.file ? *location.file : std::string(), location.line, location.column, message}).second) return;
   found_.add({kind, Severity::error, std::move(message), std::move(location), length, std::move(notes)});
+}
+
+void Errors::add_all(const Errors& others, const Note& note) {
+  for (const Diagnostic& each : others.found_) {
+    std::vector<Note> notes = each.notes;
+    notes.push_back(note);
+    add_at(each.kind, each.location, each.length, each.message, std::move(notes));
+  }
 }
 
 void Errors::remark(DiagnosticKind kind, Span span, std::string message) {

@@ -1,5 +1,5 @@
-// The text of a model with its lines, and the list of mistakes found in it. Every location in a model is a Span of byte offsets until it is
-// reported; line and column are computed only here.
+// The text of a model, followed by those of the files that it includes, with its lines, and the list of mistakes found in it. Every
+// location in a model is a Span of byte offsets until it is reported; line and column are computed only here.
 #pragma once
 
 #include <cstddef>
@@ -27,17 +27,24 @@ class Source {
   [[nodiscard]] const std::string& text() const { return text_; }  ///< without a byte order mark
   [[nodiscard]] std::string_view at(Span span) const { return std::string_view(text_).substr(span.begin, span.end - span.begin); }
   [[nodiscard]] SourceLocation location(std::size_t offset) const;
-  [[nodiscard]] SourceLocation whole_file() const { return {file_, 0, 0, nullptr}; }
+  [[nodiscard]] SourceLocation whole_file() const { return {files_.front().name, 0, 0, nullptr}; }
   [[nodiscard]] std::size_t line_begin(std::size_t offset) const;
   [[nodiscard]] std::size_t line_end(std::size_t offset) const;  ///< without line break and trailing blanks
+  /// Adds the text of an included file; returns the offset at which it begins.
+  std::size_t append(std::string_view text, const std::string& file);
   /// `path` relative to the model's folder.
   [[nodiscard]] std::string resolve(const std::string& path) const;
 
  private:
+  struct File {
+    std::shared_ptr<const std::string> name;
+    std::size_t begin = 0;       ///< where its text begins
+    std::size_t first_line = 0;  ///< index into line_begins_
+    int mark = 0;                ///< bytes of the byte order mark that was left out
+  };
   std::string text_;
-  std::shared_ptr<const std::string> file_;
+  std::vector<File> files_;  ///< the model first
   std::vector<std::size_t> line_begins_;
-  int mark_ = 0;  ///< bytes of the byte order mark that was left out
 };
 
 /// The mistakes found by the reader. Each is kept once, even if its line is evaluated several times.
@@ -48,6 +55,8 @@ class Errors {
   void add(DiagnosticKind kind, Span span, std::string message, std::vector<Note> notes = {});
   /// Adds a mistake at a location made by the caller, with `length` bytes underlined.
   void add_at(DiagnosticKind kind, SourceLocation location, int length, std::string message, std::vector<Note> notes = {});
+  /// Adds the mistakes found in an included file, each with `note`.
+  void add_all(const Errors& others, const Note& note);
   /// Adds a remark: not a mistake, but possibly surprising.
   void remark(DiagnosticKind kind, Span span, std::string message);
   /// "; did you mean `x`?", or nothing if no candidate is near.
@@ -68,7 +77,7 @@ class Errors {
   static constexpr std::size_t kMost = 100;
   const Source& source_;
   Diagnostics found_, remarks_;
-  std::set<std::tuple<int, int, std::string>> seen_;
+  std::set<std::tuple<std::string, int, int, std::string>> seen_;
   std::shared_ptr<const SourceFrame> via_;
 };
 

@@ -21,8 +21,8 @@ struct Form {
 
 const std::vector<Form>& forms() {
   static const std::vector<Form> table = {
-      {"for", Type::for_loop, {"do", "until", "expect", "place", "allow"}},
-      {"while", Type::while_loop, {"do", "expect", "place", "allow"}},
+      {"for", Type::for_loop, {"do", "until", "expect", "at_most", "place", "allow"}},
+      {"while", Type::while_loop, {"do", "expect", "at_most", "place", "allow"}},
       {"if", Type::branch, {"then", "else", "probability", "place", "allow"}},
       {"elif", Type::branch, {"then", "else", "probability", "place", "allow"}},
       {"call", Type::effect, {"place", "allow"}},
@@ -172,6 +172,8 @@ class StatementParser {
     } else if (key == "until") {
       statement.has_until = true;
       statement.until = parse_expression(entry.value, errors_, "a condition");
+    } else if (key == "at_most") {
+      statement.at_most = parse_expression(entry.value, errors_, "a number of trips");
     } else if (key == "place") {
       read_place(entry.value, statement);
     } else if (key == "allow") {

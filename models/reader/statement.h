@@ -23,6 +23,7 @@ struct Statement {
   std::optional<Expression> expression;  ///< bound value, effect, count, condition or predicate. Nothing after an error
   std::optional<Expression> until;       ///< for
   std::optional<Expression> expected;    ///< loops: `expect`; branch: `probability`
+  std::optional<Expression> at_most;     ///< loops
   std::vector<Member> members;           ///< group
   bool has_until = false, has_else = false;
   bool is_else_if = false;  ///< the only statement of an `else` that was written as `elif`

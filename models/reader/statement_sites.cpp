@@ -98,11 +98,13 @@ void StatementSites::add_expressions(StatementSite& site, Errors& ignored) const
         for (const Name& name : *names) site.bound.push_back(name.text);
     add(parse_expression(head.value, ignored));
   }
-  for (const char* key : {"until", "expect", "probability"})
+  for (const char* key : {"until", "expect", "at_most", "probability"})
     if (const YamlEntry* entry = site.key(key)) add(parse_expression(entry->value, ignored));
 }
 
 std::optional<StatementSites::Found> StatementSites::operation_at(const SourceLocation& location) const {
+  const SourceLocation model = source_.whole_file();
+  if (location.file && *location.file != *model.file) return std::nullopt;  // an included file
   const auto found = operations_.find({location.line, location.column});
   return found == operations_.end() ? std::nullopt : std::optional(found->second);
 }
@@ -127,7 +129,8 @@ std::set<std::string> StatementSites::callees(const StatementSite& site) const {
   std::set<std::string> found;
   for (const Expression& expression : site.expressions)
     for (const ExpressionNode& node : expression.nodes)
-      if (node.kind == ExpressionNode::Kind::call && functions_.contains(node.text)) found.insert(node.text);
+      if (node.kind == ExpressionNode::Kind::call && functions_.contains(callee(expression, node).text))
+        found.insert(callee(expression, node).text);
   return found;
 }
 
@@ -135,7 +138,8 @@ std::size_t StatementSites::calls_of(const std::string& function) const {
   std::size_t calls = 0;
   for (const StatementSite& site : sites_)
     for (const Expression& expression : site.expressions)
-      for (const ExpressionNode& node : expression.nodes) calls += node.kind == ExpressionNode::Kind::call && node.text == function ? 1 : 0;
+      for (const ExpressionNode& node : expression.nodes)
+        if (node.kind == ExpressionNode::Kind::call && callee(expression, node).text == function) calls += node.text == kEach ? 2 : 1;
   return calls;
 }
 

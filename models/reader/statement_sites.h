@@ -47,7 +47,7 @@ class StatementSites {
   /// The loop or branch whose head is at `location`; null: none.
   [[nodiscard]] const StatementSite* head_at(const SourceLocation& location) const;
 
-  /// The number of calls of this function in the text.
+  /// The number of calls of this function in the text; `each(f, group)` counts as several.
   [[nodiscard]] std::size_t calls_of(const std::string& function) const;
   [[nodiscard]] bool calls_function(const StatementSite& site) const;
   /// Whether the statement runs at one place of the program: it is in the program, or in functions that are each called once.

@@ -181,11 +181,14 @@ class Runner {
       if (Status status = region(node.regions[0], blocks_of(steps, 0)); !status) return status;
       if (!is_for) {
         if (!decides(steps, graph_.regions[node.regions[0]].predicate)) break;
+        if (Status status = check_further_trip(graph_, id, trip); !status) return status;
         if (Status status = region(node.regions[1], blocks_of(steps, 1)); !status) return status;
       }
       carried = gather(steps, 1, "yielded");
       const ValueId until = is_for ? graph_.regions[node.regions[0]].predicate : ValueId();
       if (until && decides(steps, until)) break;
+      if (is_for && trip + 1 < count)
+        if (Status status = check_further_trip(graph_, id, trip + 1); !status) return status;
     }
     forget(before);
     provide(steps, 1, carried);

@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "executor/arguments/bindings.h"
 #include "graph/base/exceptions.h"
 
 namespace cleave::runtime {
@@ -174,6 +175,7 @@ class Walker {
     }
     if (!end_trip(frame)) return false;
     if (stop == 0 && frame.trip + 1 < frame.count) {
+      if (!may_go_on(step, frame.trip + 1)) return false;
       again(frames_.back());
       worker_.enter(step.node);
       if (loops_ == 1 && progress_) progress_->trip(device_, frame.trip + 1);
@@ -184,11 +186,19 @@ class Walker {
     return finish(step, *frame.plan, frame.trip + 1);
   }
 
+  /// False, with an error, if the loop has made as many trips as it may.
+  bool may_go_on(const Step& loop, std::int64_t made) {
+    const Status status = check_further_trip(graph_, loop.node, made);
+    if (!status) run_.fail(here_, status.error());
+    return status.ok();
+  }
+
   bool leave_condition(const Frame& frame) {
     const Step& step = *frame.control;
     std::optional<std::int64_t> go_on = worker_.decide(step, graph_.regions[graph_.nodes[step.node].regions[0]].predicate, here_);
     if (!go_on) return false;
     if (*go_on != 0) {
+      if (!may_go_on(step, frame.trip)) return false;
       enter({step.blocks[1], 0, frame.control, frame.plan, 1, frame.trip, 0});
       return true;
     }

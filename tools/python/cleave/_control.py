@@ -73,12 +73,14 @@ class _Dot:
         return "."
 
 
-def for_loop(count: Any, state: Any, body: Callable[..., Any] | None = None, *, expect: float | None = None) -> Any:
+def for_loop(count: Any, state: Any, body: Callable[..., Any] | None = None, *, expect: float | None = None,
+             at_most: int | None = None) -> Any:
     """`state = body(i, state)`, `count` times, with `i` an i32 scalar from 0; with 0 iterations the state is unchanged.
 
     `state` is a tensor or a nest of them (tuple, list, dict, dataclass). The body takes it as one argument, or the parts of a tuple as
     separate ones, and returns the same structure with the same types, or `until(stop, state)`. `count` is a number or an integer scalar; if
-    it is not known, `expect` is the trip count that the plan assumes. Without state, for its effects: `for_loop(10, lambda i: print("i", i))`.
+    it is not known, `expect` is the trip count that the plan assumes, and more trips than `at_most` are an error of the run; a gradient of
+    the loop needs that bound. Without state, for its effects: `for_loop(10, lambda i: print("i", i))`.
     """
     if body is None:
         if not callable(state):
@@ -87,7 +89,7 @@ def for_loop(count: Any, state: Any, body: Callable[..., Any] | None = None, *, 
     owner = recorder("for_loop")
     place = here()
     before = _State(state, owner)
-    counter, inside = owner.begin_for(operand(count, owner), before.values, before.names, expect, place)
+    counter, inside = owner.begin_for(operand(count, owner), before.values, before.names, expect, at_most, place)
     result = _call(body, (Tensor(counter, owner),), before.rebuilt(inside, owner), state is not None)
     stop = None
     if isinstance(result, Until):
@@ -97,17 +99,19 @@ def for_loop(count: Any, state: Any, body: Callable[..., Any] | None = None, *, 
     return before.rebuilt(owner.end_for(yielded.values[:len(before.values)], before.names, stop, place), owner)
 
 
-def while_loop(condition: Callable[..., Any], state: Any, body: Callable[..., Any] | None = None, *, expect: float | None = None) -> Any:
+def while_loop(condition: Callable[..., Any], state: Any, body: Callable[..., Any] | None = None, *, expect: float | None = None,
+               at_most: int | None = None) -> Any:
     """`while condition(state): state = body(state)`; the condition is a scalar bool, tested before each iteration.
 
-    `expect` is the trip count that the plan assumes (default: 10, shown as assumed). A condition that the loop never changes is an error.
+    `expect` is the trip count that the plan assumes (default: 10, shown as assumed); more trips than `at_most` are an error of the run. A
+    condition that the loop never changes is an error.
     """
     if body is None:
         body, state = state, None
     owner = recorder("while_loop")
     place = here()
     before = _State(state, owner)
-    inside = before.rebuilt(owner.begin_while(before.values, before.names, expect, place), owner)
+    inside = before.rebuilt(owner.begin_while(before.values, before.names, expect, at_most, place), owner)
     owner.condition(operand(_call(condition, (), inside, state is not None), owner), place)
     result = _call(body, (), inside, state is not None)
     yielded = _check_nest(owner, before, result if state is not None else None, "the body of the loop")

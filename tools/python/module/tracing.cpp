@@ -186,8 +186,8 @@ class Recorder {
   // Control flow. A state is a list of values and their names in the user's nest.
   using Values = std::vector<Operand>;
   std::pair<Operand, Values> begin_for(nb::handle count, const AnyList& values, const std::vector<std::string>& names,
-                                       std::optional<double> expect, const SourceLocation& location) {
-    Tracer::Loop loop = tracer().begin_for(operand(count, location), states(values, names, location, true), location, expect);
+                                       std::optional<double> expect, std::optional<std::int64_t> at_most, const SourceLocation& location) {
+    Tracer::Loop loop = tracer().begin_for(operand(count, location), states(values, names, location, true), location, expect, {}, at_most);
     return {std::move(loop.counter), std::move(loop.inside)};
   }
   Values end_for(const AnyList& values, const std::vector<std::string>& names, nb::handle until, const SourceLocation& location) {
@@ -197,8 +197,8 @@ class Recorder {
     return inheriting(tracer().end_for(yielded, stop), names, yielded);
   }
   Values begin_while(const AnyList& values, const std::vector<std::string>& names, std::optional<double> expect,
-                     const SourceLocation& location) {
-    return tracer().begin_while(states(values, names, location, true), location, expect).inside;
+                     std::optional<std::int64_t> at_most, const SourceLocation& location) {
+    return tracer().begin_while(states(values, names, location, true), location, expect, at_most).inside;
   }
   void condition(nb::handle predicate, const SourceLocation& location) { tracer().while_condition(operand(predicate, location), location); }
   Values end_while(const AnyList& values, const std::vector<std::string>& names, const SourceLocation& location) {
@@ -339,9 +339,9 @@ void bind_tracing(nb::module_& module) {
       .def("value", &Recorder::value)
       .def("output_names", &Recorder::output_names)
       .def("type", &Recorder::type)
-      .def("begin_for", &Recorder::begin_for, nb::arg(), nb::arg(), nb::arg(), nb::arg().none(), nb::arg())
+      .def("begin_for", &Recorder::begin_for, nb::arg(), nb::arg(), nb::arg(), nb::arg().none(), nb::arg().none(), nb::arg())
       .def("end_for", &Recorder::end_for, nb::arg(), nb::arg(), nb::arg().none(), nb::arg())
-      .def("begin_while", &Recorder::begin_while, nb::arg(), nb::arg(), nb::arg().none(), nb::arg())
+      .def("begin_while", &Recorder::begin_while, nb::arg(), nb::arg(), nb::arg().none(), nb::arg().none(), nb::arg())
       .def("condition", &Recorder::condition)
       .def("end_while", &Recorder::end_while)
       .def("begin_branch", &Recorder::begin_branch, nb::arg(), nb::arg().none(), nb::arg())
