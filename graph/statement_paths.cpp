@@ -106,7 +106,26 @@ class StatementWalk {
     if (fresh) paths_.kept_.push_back(node.location);
     at->second = paths_.operations_.size();  // a loop or branch takes precedence over an operation at its location
     paths_.operations_.push_back({statement, control ? "" : operation_label(graph_, id)});
-    if (node.kind != NodeKind::constant) label(paths_.statements_[statement], id);
+    if (in_gradient(node)) return label_as_forward(statement, id);
+    if (node.kind == NodeKind::constant) return;
+    label(paths_.statements_[statement], id);
+    forward_.try_emplace({node.location.file_name(), node.location.line, node.location.column}, paths_.operations_.size() - 1);
+  }
+
+  [[nodiscard]] static bool in_gradient(const Node& node) {
+    const SourceFrame* frame = node.location.via.get();
+    while (frame && !is_gradient_label(frame->label)) frame = frame->location.via.get();
+    return frame != nullptr;
+  }
+
+  /// A backward operation has the labels of the forward operation at its position, and its statement those of that one's.
+  void label_as_forward(std::size_t statement, NodeId id) {
+    const SourceLocation& place = graph_.nodes[id].location;
+    const auto forward = forward_.find({place.file_name(), place.line, place.column});
+    if (forward == forward_.end()) return label(paths_.statements_[statement], id);
+    const StatementPaths::Operation& operation = paths_.operations_[forward->second];
+    paths_.operations_.back().label = operation.label;
+    paths_.statements_[statement].label = paths_.statements_[operation.statement].label;
   }
 
   /// Labels the statement by its loop or branch, else by the last name that it binds, else by its last operation. The operation of `id` is
@@ -165,6 +184,7 @@ class StatementWalk {
   std::map<NodeId, std::size_t> statement_of_control_;
   std::map<std::pair<std::size_t, const SourceFrame*>, std::size_t> scope_of_frame_;
   std::map<std::tuple<std::size_t, std::string_view, int>, std::size_t> statement_at_;
+  std::map<std::tuple<std::string_view, int, int>, std::size_t> forward_;  ///< the first operation at each position outside of gradients
 };
 
 StatementPaths::StatementPaths(const Graph& graph) {

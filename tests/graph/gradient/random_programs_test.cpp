@@ -10,7 +10,7 @@
 namespace cleave::testing {
 namespace {
 
-const SourceLocation kHere;
+const SourceLocation kNowhere;
 
 /// Records random smooth operations. Values stay small, so that differences stay exact.
 class RandomLoss {
@@ -32,7 +32,7 @@ class RandomLoss {
   std::size_t pick(std::size_t count) { return std::uniform_int_distribution<std::size_t>(0, count - 1)(random_); }
   Operand any() { return pool_.at(pick(pool_.size())); }
   Operand call(const OpDef& op, std::vector<Operand> inputs, Attributes attributes = {}) {
-    return tracer_.call(op, inputs, std::move(attributes), kHere);
+    return tracer_.call(op, inputs, std::move(attributes), kNowhere);
   }
   Operand sum(const Operand& x) { return call(op::sum, {x}); }
   static Operand integer(std::int64_t value) { return Literal{Literal::Type::integer, value}; }
@@ -77,16 +77,16 @@ class RandomLoss {
 
   Operand loop(int depth) {
     const Operand initial = any();
-    const Tracer::State first[] = {{"", initial, kHere}};
+    const Tracer::State first[] = {{"", initial, kNowhere}};
     const bool ends = pick(3) == 0;
-    const Tracer::Loop loop = tracer_.begin_for(integer(static_cast<std::int64_t>(pick(4))), first, kHere);
+    const Tracer::Loop loop = tracer_.begin_for(integer(static_cast<std::int64_t>(pick(4))), first, kNowhere);
     const std::size_t before = pool_.size();
     pool_.push_back(loop.inside[0]);
     block(1 + pick(4), depth + 1);
     const Operand last = pool_.back();
     const bool fits = shape(last) == shape(initial);
     const Operand mixed = broadcast(shape(last), shape(initial)) == shape(initial) ? call(op::add, {loop.inside[0], last}) : loop.inside[0];
-    const Tracer::State next[] = {{"", call(op::tanh, {fits ? last : mixed}), kHere}};
+    const Tracer::State next[] = {{"", call(op::tanh, {fits ? last : mixed}), kNowhere}};
     const std::optional<Operand> until = ends ? std::optional(call(op::greater_equal, {loop.counter, integer(1)})) : std::nullopt;
     pool_.resize(before);
     return tracer_.end_for(next, until)[0];
@@ -96,7 +96,7 @@ class RandomLoss {
     const Operand x = any();
     // Far from zero on either side, so that no difference crosses it.
     const Operand side = pick(2) == 0 ? Literal{Literal::Type::floating, 0, 1e3} : Literal{Literal::Type::floating, 0, -1e3};
-    tracer_.begin_branch(call(op::greater, {sum(x), side}), kHere);
+    tracer_.begin_branch(call(op::greater, {sum(x), side}), kNowhere);
     const std::size_t before = pool_.size();
     const auto arm = [&] {
       block(1 + pick(3), depth + 1);
@@ -104,9 +104,9 @@ class RandomLoss {
       pool_.resize(before);
       return call(op::sin, {shape(last) == shape(x) ? last : x});
     };
-    const Tracer::State then[] = {{"", arm(), kHere}};
+    const Tracer::State then[] = {{"", arm(), kNowhere}};
     tracer_.begin_otherwise();
-    const Tracer::State otherwise[] = {{"", arm(), kHere}};
+    const Tracer::State otherwise[] = {{"", arm(), kNowhere}};
     return tracer_.end_branch(then, otherwise)[0];
   }
 
