@@ -24,6 +24,31 @@ namespace {
 constexpr int kMostIterations = 5;  ///< iterations to simulate of each loop
 constexpr double kMostSteps = 4e6;  ///< steps to simulate in total, if fewer iterations can achieve that
 
+/// The number of iterations to simulate that the budget allows. Steps in nested loops are simulated this number to the power of their
+/// depth.
+int choose_iterations(const Program& program) {
+  const Graph& graph = *program.graph;
+  std::vector<double> steps;  // by number of loops around them
+  IdVector<RegionId, std::size_t> loops(graph.regions.size(), 0);
+  for (std::size_t i = 1; i < graph.regions.size(); ++i) {
+    const Region& region = graph.regions[RegionId(i)];
+    const bool repeats = region.kind == RegionKind::for_body || region.kind == RegionKind::while_condition;
+    loops[RegionId(i)] = loops[region.parent] + (repeats ? 1 : 0);
+  }
+  for (const DeviceProgram& device : program.devices) {
+    for (const Block& block : device.blocks) {
+      if (loops[block.region] >= steps.size()) steps.resize(loops[block.region] + 1);
+      steps[loops[block.region]] += static_cast<double>(block.steps.size());
+    }
+  }
+  for (int k = kMostIterations; k > 1; --k) {
+    double total = 0;
+    for (std::size_t depth = 0; depth < steps.size(); ++depth) total += steps[depth] * std::pow(k, static_cast<double>(depth));
+    if (total <= kMostSteps) return k;
+  }
+  return 1;
+}
+
 /// Simulates one run of a program with given times for its pieces of work.
 class Simulator {
  public:
@@ -43,7 +68,7 @@ class Simulator {
         executions_(bursts ? graph_.nodes.size() : 0, 0) {}
 
   Schedule run() {
-    iterations_ = choose_iterations();
+    iterations_ = choose_iterations(program_);
     for (const Overlaps& device : copy_overlaps_)
       for (const auto& [node, each] : device)
         for (const ChannelId channel : each.coming) channels_.work_on(channel);
@@ -82,30 +107,6 @@ class Simulator {
   /// Adds the loop or arm of `task`, which began at `start`, to the trace of the frame around it.
   void leave(const Task& task, const ClockState& start) {
     if (recorder_) clocks_.add_frame(control_of(task), recorder_->leave(), start);
-  }
-
-  /// The number of iterations to simulate that the budget allows. Steps in nested loops are simulated this number to the power of their
-  /// depth.
-  int choose_iterations() const {
-    std::vector<double> steps;  // by number of loops around them
-    IdVector<RegionId, std::size_t> loops(graph_.regions.size(), 0);
-    for (std::size_t i = 1; i < graph_.regions.size(); ++i) {
-      const Region& region = graph_.regions[RegionId(i)];
-      const bool repeats = region.kind == RegionKind::for_body || region.kind == RegionKind::while_condition;
-      loops[RegionId(i)] = loops[region.parent] + (repeats ? 1 : 0);
-    }
-    for (const DeviceProgram& device : program_.devices) {
-      for (const Block& block : device.blocks) {
-        if (loops[block.region] >= steps.size()) steps.resize(loops[block.region] + 1);
-        steps[loops[block.region]] += static_cast<double>(block.steps.size());
-      }
-    }
-    for (int k = kMostIterations; k > 1; --k) {
-      double total = 0;
-      for (std::size_t depth = 0; depth < steps.size(); ++depth) total += steps[depth] * std::pow(k, static_cast<double>(depth));
-      if (total <= kMostSteps) return k;
-    }
-    return 1;
   }
 
   void push_block(BlockIndex host, BlockIndex accelerator) {

@@ -27,6 +27,15 @@ Hazards transfer_hazards(const Prepared& prepared, DeviceId id) {
   return {prepared.plans[id], transferred};
 }
 
+/// Enqueues the work of a step on the compute stream, or of several steps if they are launched `together`.
+template <class F>
+bool issue(CommandQueue& queue, const WorkView& work, const Origin& here, F&& enqueue, const MeasuredTrack::Nodes& together = {}) {
+  const MeasuredTrack::Note note{TimelineEvent::What::compute, together ? together->back() : here.node, {}, together};
+  const std::optional<Point> point = queue.put(Stream::compute, work, note, here, enqueue);
+  if (point) queue.show(here.node, queue.clock().last().begin, point->time);
+  return point.has_value();
+}
+
 }  // namespace
 
 Result<std::unique_ptr<DeviceDriver>> DeviceDriver::create(Prepared& prepared, Transports& transports, DeviceId id) {
@@ -74,45 +83,39 @@ void DeviceDriver::drive(RunState::Clock::time_point start) {
   if (!contents_.keeps_states()) device_.end_run();
 }
 
-template <class F>
-bool DeviceDriver::issue(const WorkView& work, const Origin& here, F&& enqueue, const MeasuredTrack::Nodes& together) {
-  const MeasuredTrack::Note note{TimelineEvent::What::compute, together ? together->back() : here.node, {}, together};
-  const std::optional<Point> point = queue_.put(Stream::compute, work, note, here, enqueue);
-  if (point) queue_.show(here.node, queue_.clock().last().begin, point->time);
-  return point.has_value();
-}
-
 bool DeviceDriver::compute(const Step& step, const Origin& here, std::int64_t trip) {
   const Node& node = graph_.nodes[step.node];
   if (node.kind == NodeKind::operation) return launch(node, here);
   if (node.kind != NodeKind::counter) return true;  // constants and leaves are on the device already
   StorageIndex to = queue_.rotation.at(plan_.storage_of[node.results[0]]);
   const WorkView work{{}, {&to, 1}, prepared_.costs.accelerator_seconds[step.node]};
-  return issue(work, here, [&] { return device_.fill(plan_.range(to), static_cast<std::int32_t>(trip), here); });
+  return issue(queue_, work, here, [&] { return device_.fill(plan_.range(to), static_cast<std::int32_t>(trip), here); });
 }
 
 bool DeviceDriver::launch(const Node& node, const Origin& here) {
-  const SegmentMember& member = commands().members[here.node];
+  const DeviceCommands::Turn& commands = commands_.turn(queue_.rotation.turn);
+  const SegmentMember& member = commands.members[here.node];
   if (!verify_ && member.segment >= 0) {
-    const PreparedSegment& segment = commands_.segments[static_cast<std::size_t>(member.segment)];
+    const LaunchedSegment& segment = commands_.segments[static_cast<std::size_t>(member.segment)];
     const auto enqueue = [&] { return device_.segments()->launch(segment.id, here); };
-    return !member.first || issue(segment.work, here, enqueue, segment.nodes);
+    return !member.first || issue(queue_, segment.work, here, enqueue, segment.nodes);
   }
-  const KernelId kernel = commands().kernels[here.node];
+  const KernelId kernel = commands.kernels[here.node];
   if (!kernel.valid()) return true;  // the node runs with a later one, or has nothing to do
   if (!commands_.by_rows.empty() && !verify_)
     if (const auto found = commands_.by_rows.find(here.node); found != commands_.by_rows.end())
-      return launch_by_rows(queue_, commands(), found->second, here);
+      return launch_by_rows(queue_, commands, found->second, here);
   if (verify_ && graph_.purity(here.node) == Purity::pure) return verify(node, here);
-  return issue(commands().work[here.node], here, [&] { return device_.launch(kernel, here); });
+  return issue(queue_, commands.work[here.node], here, [&] { return device_.launch(kernel, here); });
 }
 
 /// Launches an operation or a group, and compares its results with the reference implementations'.
 bool DeviceDriver::verify(const Node& node, const Origin& here) {
+  const DeviceCommands::Turn& commands = commands_.turn(queue_.rotation.turn);
   const FusionGroup* group = prepared_.fusions[queue_.id()].group(here.node);
-  const auto enqueue = [&] { return device_.launch(commands().kernels[here.node], here); };
+  const auto enqueue = [&] { return device_.launch(commands.kernels[here.node], here); };
   std::optional<std::vector<Array>> inputs = contents_.fetch(group ? group->inputs : node.inputs, here);
-  if (!inputs || !issue(commands().work[here.node], here, enqueue)) return false;
+  if (!inputs || !issue(queue_, commands.work[here.node], here, enqueue)) return false;
   std::optional<std::vector<Array>> results = contents_.fetch(group ? group->results : node.results, here);
   if (!results) return false;
   const RunState::Executing executing(queue_.run(), here.position);
@@ -173,7 +176,7 @@ bool DeviceDriver::runs_whole(const Step& step) const {
 }
 
 bool DeviceDriver::run_whole(const Step& step, const Origin& here) {
-  const PreparedControl& control = commands_.controls.at(step.node);
+  const LaunchedControl& control = commands_.controls.at(step.node);
   std::int64_t count = 0;
   if (const std::vector<ValueId>& inputs = graph_.nodes[step.node].inputs; step.kind == StepKind::for_loop && !inputs.empty()) {
     const std::optional<std::int64_t> decided = contents_.decision(step.node, inputs[0], here);
@@ -181,7 +184,7 @@ bool DeviceDriver::run_whole(const Step& step, const Origin& here) {
     count = *decided;
   }
   return issue(
-      control.work, here, [&] { return device_.controls()->launch(control.id, count, here); }, control.nodes);
+      queue_, control.work, here, [&] { return device_.controls()->launch(control.id, count, here); }, control.nodes);
 }
 
 void DeviceDriver::enter(NodeId control) {

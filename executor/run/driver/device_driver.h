@@ -52,10 +52,6 @@ class DeviceDriver final : public Worker {
   DeviceDriver(Prepared& prepared, Transports& transports, DeviceId id, DeviceCommands commands);
   bool launch(const Node& node, const Origin& here);
   bool verify(const Node& node, const Origin& here);
-  /// Enqueues the work of a step on the compute stream, or of several steps if they are launched `together`.
-  template <class F>
-  bool issue(const WorkView& work, const Origin& here, F&& enqueue, const MeasuredTrack::Nodes& together = {});
-  [[nodiscard]] const DeviceCommands::Turn& commands() const { return commands_.turn(queue_.rotation.turn); }
 
   Prepared& prepared_;
   Transports& transports_;

@@ -14,13 +14,13 @@
 namespace cleave::runtime {
 
 /// A launch of several operations as one command.
-struct PreparedSegment {
+struct LaunchedSegment {
   SegmentId id;
   Work work;
   MeasuredTrack::Nodes nodes;
 };
 /// A loop or branch that the device runs by itself.
-struct PreparedControl {
+struct LaunchedControl {
   ControlId id;
   Work work;
   MeasuredTrack::Nodes nodes;
@@ -50,9 +50,9 @@ struct DeviceCommands {
     std::map<NodeId, RowLaunches> rows;
   };
   std::vector<Turn> turns;
-  std::vector<PreparedSegment> segments;
+  std::vector<LaunchedSegment> segments;
   std::map<NodeId, RowOperation> by_rows;
-  std::map<NodeId, PreparedControl> controls;         ///< by control node; only the outermost ones
+  std::map<NodeId, LaunchedControl> controls;         ///< by control node; only the outermost ones
   std::set<std::size_t> controlled_blocks;            ///< blocks inside of these
   std::set<const std::vector<Move>*> prepared_moves;  ///< moves that are part of a segment
   IdVector<NodeId, std::int64_t> orders;              ///< of compute steps

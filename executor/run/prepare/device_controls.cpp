@@ -45,7 +45,7 @@ void prepare_control(const Prepared& prepared, DeviceId id, std::size_t block, s
   };
   std::optional<FoundControl> found = find_control(*prepared.program, id, prepared.plans[id], block, index, kernel_of);
   if (!found) return;
-  PreparedControl control;
+  LaunchedControl control;
   for (const NodeId node : found->nodes) control.work.access(commands.turn(0).work[node]);
   note_values(prepared, id, step, control.work);
   if (!found->nodes.empty()) control.nodes = std::make_shared<const std::vector<NodeId>>(std::move(found->nodes));

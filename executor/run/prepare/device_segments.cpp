@@ -21,7 +21,7 @@ void prepare_segment(const Prepared& prepared, DeviceId id, const Segment& segme
   const auto together = std::make_shared<const std::vector<NodeId>>(std::move(nodes));
   for (std::int32_t number = 0; number < turns_of(double_buffers); ++number) {
     DeviceCommands::Turn& turn = commands.turn(number);
-    PreparedSegment next;
+    LaunchedSegment next;
     std::vector<DeviceStep> steps;
     next.nodes = together;
     for (const NodeId node : *together) {

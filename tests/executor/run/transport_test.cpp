@@ -30,7 +30,7 @@ MemoryPlan two_values(bool apart) {
   return plan;
 }
 
-Origin at(std::int64_t generation, std::int64_t order) {
+Origin step_of(std::int64_t generation, std::int64_t order) {
   return {NodeId(), {0, generation, order}};
 }
 
@@ -71,15 +71,15 @@ struct TransportTest : ::testing::TestWithParam<int> {
     ASSERT_TRUE(device->begin_run(run).ok());
     std::thread driver([&] {
       for (int g = 0; g < kGenerations; ++g) {
-        ASSERT_TRUE(to_device.device_step(queue, at(g, 1)));
-        ASSERT_TRUE(to_host.device_step(queue, at(g, 2)));
+        ASSERT_TRUE(to_device.device_step(queue, step_of(g, 1)));
+        ASSERT_TRUE(to_host.device_step(queue, step_of(g, 2)));
       }
       queue.drain();
     });
     for (int g = 0; g < kGenerations; ++g) {
       for (std::int64_t i = 0; i < kBytes; ++i) host.storage.of(kSent)[i] = std::byte(g * 7 + i * 13);
-      ASSERT_TRUE(to_device.host_step(host, at(g, 0)));
-      ASSERT_TRUE(to_host.host_step(host, at(g, 3)));
+      ASSERT_TRUE(to_device.host_step(host, step_of(g, 0)));
+      ASSERT_TRUE(to_host.host_step(host, step_of(g, 3)));
       ASSERT_EQ(std::memcmp(host.storage.of(kReceived), host.storage.of(kSent), kBytes), 0) << "generation " << g;
     }
     driver.join();
@@ -121,11 +121,11 @@ TEST_P(TransportTest, AResultIsComputedInASlotThatIsFree) {
   to_device.place_result(host);
   const std::byte* const slot = host.storage.of(kSent);
   EXPECT_NE(slot, host.storage.home(0));
-  ASSERT_TRUE(to_device.host_step(host, at(0, 0)));
+  ASSERT_TRUE(to_device.host_step(host, step_of(0, 0)));
   for (int sent = 1; sent < GetParam(); ++sent) {
     to_device.place_result(host);
     EXPECT_NE(host.storage.of(kSent), slot) << "a slot under way is not written to";
-    ASSERT_TRUE(to_device.host_step(host, at(sent, 0)));
+    ASSERT_TRUE(to_device.host_step(host, step_of(sent, 0)));
   }
   to_device.place_result(host);
   EXPECT_EQ(host.storage.of(kSent), host.storage.home(0)) << "no slot is free, and the host does not wait for one";
@@ -138,10 +138,10 @@ TEST_P(TransportTest, AnErrorEndsTheWaitsOfBothSides) {
   queue.begin(run, {});
   for (const auto& transport : transports) transport->begin({}, {});
   ASSERT_TRUE(device->begin_run(run).ok());
-  std::thread driver([&] { EXPECT_FALSE(to_device.device_step(queue, at(0, 1))); });
-  std::thread reader([&] { EXPECT_EQ(to_host.first(run, at(0, 2)), nullptr); });
+  std::thread driver([&] { EXPECT_FALSE(to_device.device_step(queue, step_of(0, 1))); });
+  std::thread reader([&] { EXPECT_EQ(to_host.first(run, step_of(0, 2)), nullptr); });
   run.end({"gone", {}, ErrorKind::machine});
-  EXPECT_FALSE(to_host.host_step(host, at(0, 3)));
+  EXPECT_FALSE(to_host.host_step(host, step_of(0, 3)));
   driver.join();
   reader.join();
   device->end_run();
