@@ -62,6 +62,7 @@ Hazards DeviceSide::watch_transfers(const Prepared& prepared, DeviceId id) {
 Result<std::unique_ptr<DeviceSide>> DeviceSide::create(Prepared& prepared, DeviceId id) {
   std::unique_ptr<DeviceSide> side(new DeviceSide(prepared, id));
   if (Status status = side->device_.allocate(side->plan_.arena_bytes, side->kept_ranges()); !status) return status.error();
+  side->announce_kernels();
   if (Status status = side->prepare_steps(); !status) return status.error();
   if (Status status = side->prepare_travelling(); !status) return status.error();
   if (Status room = side->alone_.empty() ? Status() : side->make_room_to_fetch(); !room) return room.error();
@@ -176,6 +177,32 @@ void DeviceSide::find_awaited() {
   }
 }
 
+/// Announces the kernels of all steps, each for its first turn: those of other turns differ only in addresses.
+void DeviceSide::announce_kernels() {
+  std::vector<KernelRequest> requests;
+  const std::vector<Block>& blocks = prepared_.program->devices[id_].blocks;
+  for (std::size_t b = 0; b < blocks.size(); ++b) {
+    for (std::size_t s = 0; s < blocks[b].steps.size(); ++s) {
+      const Step& step = blocks[b].steps[s];
+      const FusionGroup* group = fusion_.group(step.node);
+      if (step.kind != StepKind::compute || graph_.nodes[step.node].kind != NodeKind::operation) continue;
+      if (plan_.blocks[b][s].nothing || (group && step.node != group->nodes.back())) continue;
+      requests.push_back(request_of(step.node, work_of(step.node, plan_.double_buffers(b), 0)));
+    }
+  }
+  device_.announce(requests);
+}
+
+DeviceSide::Work DeviceSide::work_of(NodeId id, const DoubleBuffers* double_buffers, std::int32_t number) const {
+  const Node& node = graph_.nodes[id];
+  const FusionGroup* group = fusion_.group(id);
+  Work work;
+  for (ValueId input : group ? group->inputs : node.inputs) work.reads.push_back(at(double_buffers, storage(input), number));
+  for (ValueId result : group ? group->results : node.results) work.writes.push_back(at(double_buffers, storage(result), number));
+  work.seconds = prepared_.costs.accelerator_seconds[id];
+  return work;
+}
+
 /// Prepares the kernel of one operation, or of the whole group of which it is the last; nothing for a node that runs with a later one.
 Status DeviceSide::prepare_kernel(NodeId id, const DoubleBuffers* double_buffers) {
   const FusionGroup* group = fusion_.group(id);
@@ -186,12 +213,8 @@ Status DeviceSide::prepare_kernel(NodeId id, const DoubleBuffers* double_buffers
 }
 
 Status DeviceSide::prepare_kernel(NodeId id, const DoubleBuffers* double_buffers, std::int32_t number) {
-  const Node& node = graph_.nodes[id];
-  const FusionGroup* group = fusion_.group(id);
   Work& work = turn(number).work[id];
-  for (ValueId input : group ? group->inputs : node.inputs) work.reads.push_back(at(double_buffers, storage(input), number));
-  for (ValueId result : group ? group->results : node.results) work.writes.push_back(at(double_buffers, storage(result), number));
-  work.seconds = prepared_.costs.accelerator_seconds[id];
+  work = work_of(id, double_buffers, number);
   const Work& first = turn(0).work[id];
   if (number > 0 && work.reads == first.reads && work.writes == first.writes) {
     turn(number).kernels[id] = turn(0).kernels[id];

@@ -108,6 +108,8 @@ class DeviceSide final : public Worker {
   Status prepare_steps();
   Status prepare_travelling();
   void find_awaited();
+  void announce_kernels();
+  [[nodiscard]] Work work_of(NodeId id, const DoubleBuffers* double_buffers, std::int32_t turn) const;
   Status prepare_kernel(NodeId id, const DoubleBuffers* double_buffers);
   Status prepare_kernel(NodeId id, const DoubleBuffers* double_buffers, std::int32_t turn);
   [[nodiscard]] KernelRequest request_of(NodeId id, const Work& work) const;
