@@ -135,6 +135,7 @@ Result<std::unique_ptr<Device>> open(int ordinal, const ExecutorOptions& options
   cuda_options.ordinal = ordinal;
   cuda_options.precision = options.precision;
   cuda_options.stream_mode = options.stream_mode;
+  cuda_options.threads = options.threads;
   return CudaDevice::open(api, std::move(cuda_options));
 }
 

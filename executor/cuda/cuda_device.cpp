@@ -16,7 +16,7 @@ struct CudaDevice::Parts {
         sources(memory, modules, faults),
         rounded(context, streams, options, sources),
         products(context, api.blas, options, memory, sources, rounded),
-        kernels(context, streams, options, api.libraries.get(), memory, faults, sources, products),
+        kernels(context, streams, options, api.libraries.get(), memory, modules, faults, sources, products),
         segments(context, streams, memory, kernels),
         controls(context, streams, memory, modules, kernels),
         copies(context, streams, options, memory, modules),
@@ -78,6 +78,10 @@ Result<std::byte*> CudaDevice::allocate_staging(std::int64_t bytes) {
   const Context::Visit visit(*context_);
   if (!visit.status()) return visit.status().error();
   return parts_->memory.stage(bytes);
+}
+
+void CudaDevice::announce(std::span<const KernelRequest> requests) {
+  parts_->kernels.announce(requests);
 }
 
 Result<KernelId> CudaDevice::prepare(KernelRequest request) {

@@ -21,6 +21,7 @@ class CudaDevice final : public Device {
 
   Status allocate(std::int64_t bytes, std::span<const Range> kept) override;
   Result<std::byte*> allocate_staging(std::int64_t bytes) override;
+  void announce(std::span<const KernelRequest> requests) override;
   Result<KernelId> prepare(KernelRequest request) override;
   Status upload(Range to, const std::byte* from, bool page_locked) override;
   [[nodiscard]] std::int64_t measured_peak() const override;

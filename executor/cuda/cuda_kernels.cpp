@@ -10,6 +10,15 @@ constexpr Range kScratch{std::int64_t{1} << 62, 1};
 
 }  // namespace
 
+void CudaKernels::announce(std::span<const KernelRequest> requests) {
+  std::vector<std::string> texts;
+  for (const KernelRequest& request : requests) {
+    if (libraries_.libraries && has_library_op(*libraries_.libraries, request)) continue;
+    if (std::optional<KernelSource> source = options_.source(request, context_.architecture())) texts.push_back(std::move(source->text));
+  }
+  modules_.compile(std::move(texts), options_.threads);
+}
+
 Result<KernelId> CudaKernels::prepare(KernelRequest request) {
   Result<PreparedKernel> kernel = prepare_any(request);
   if (!kernel) return kernel.error();

@@ -19,16 +19,19 @@ struct NumberedNode {
 class CudaKernels {
  public:
   CudaKernels(Context& context, CudaStreams& streams, const CudaOptions& options, const Libraries* libraries, CudaMemory& memory,
-              KernelFaults& faults, SourceKernels& sources, Products& products)
+              CudaModules& modules, KernelFaults& faults, SourceKernels& sources, Products& products)
       : context_(context),
         streams_(streams),
         options_(options),
         libraries_{libraries, &context},
         memory_(memory),
+        modules_(modules),
         faults_(faults),
         sources_(sources),
         products_(products) {}
 
+  /// Compiles the texts of the kernels of these requests.
+  void announce(std::span<const KernelRequest> requests);
   Result<KernelId> prepare(KernelRequest request);
   /// Before the first run: allocates the memory that all kernels share.
   Status allocate_scratch();
@@ -52,6 +55,7 @@ class CudaKernels {
   const CudaOptions& options_;
   LibrarySetting libraries_;
   CudaMemory& memory_;
+  CudaModules& modules_;
   KernelFaults& faults_;
   SourceKernels& sources_;
   Products& products_;

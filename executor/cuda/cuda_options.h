@@ -30,6 +30,7 @@ struct CudaOptions {
   Precision precision = Precision::f32;
   std::string cache_folder = default_cache_folder();
   CudaStreams::Options streams;
+  int threads = 0;                      ///< number of threads that compile kernels; 0: as many cores as this process may use
   bool stream_mode = false;             ///< every launch is enqueued separately, without segments, to find the source of an error
   std::int64_t upload_bytes = 4 << 20;  ///< size of each of the two page-locked buffers for uploads
   std::function<std::optional<KernelSource>(const KernelRequest&, const Architecture&)> source = kernel_source;

@@ -1,6 +1,9 @@
 #include "executor/cuda/modules.h"
 
 #include <algorithm>
+#include <optional>
+
+#include "executor/device/workers.h"
 
 namespace cleave::runtime::cuda {
 namespace {
@@ -9,10 +12,23 @@ constexpr unsigned kSharedWithoutAsking = 48 << 10;
 
 }  // namespace
 
+void CudaModules::compile(std::vector<std::string> texts, int threads) {
+  std::sort(texts.begin(), texts.end());
+  texts.erase(std::unique(texts.begin(), texts.end()), texts.end());
+  std::erase_if(texts, [this](const std::string& text) { return modules_.contains(text) || compiled_.contains(text); });
+  std::vector<std::optional<Result<std::string>>> images(texts.size());
+  Workers::of(threads)->each(static_cast<std::int64_t>(texts.size()), [&](std::int64_t i) {
+    const auto at = static_cast<std::size_t>(i);
+    images[at] = compiler_.image(texts[at]);
+  });
+  for (std::size_t i = 0; i < texts.size(); ++i) compiled_.emplace(std::move(texts[i]), *std::move(images[i]));
+}
+
 Result<CUfunction> CudaModules::function(const std::string& text, const KernelLaunch& launch) {
   auto known = modules_.find(text);
   if (known == modules_.end()) {
-    Result<std::string> image = compiler_.image(text);
+    auto compiled = compiled_.extract(text);
+    Result<std::string> image = compiled.empty() ? compiler_.image(text) : std::move(compiled.mapped());
     if (!image) return image.error();
     Result<ModuleHandle> module = make_module(context_, image->data());
     if (!module) return module.error();

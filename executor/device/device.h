@@ -36,6 +36,8 @@ class Device {
   virtual Status allocate(std::int64_t bytes, std::span<const Range> kept) = 0;
   /// Allocates page-locked host memory that lives as long as the device.
   virtual Result<std::byte*> allocate_staging(std::int64_t bytes) = 0;
+  /// Announces requests that `prepare` will get, so that a device which compiles kernels can compile them on all threads.
+  virtual void announce(std::span<const KernelRequest> /*requests*/) {}
   virtual Result<KernelId> prepare(KernelRequest request) = 0;
   /// Fills a range of the arena and returns when the data have arrived. Allowed only while no run is in progress, or right after
   /// `begin_run`. `page_locked`: the memory at `from` is page-locked, so that the device copies from it directly.

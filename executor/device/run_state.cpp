@@ -2,9 +2,15 @@
 
 #include <algorithm>
 
+#include "executor/device/awake.h"
 #include "graph/base/exceptions.h"
 
 namespace cleave::runtime {
+namespace {
+
+constexpr std::chrono::microseconds kAwake{100};  ///< longer than a thread takes to wake
+
+}  // namespace
 
 void RunState::fail(const Origin& origin, Error error) {
   Position position;
@@ -26,6 +32,7 @@ void RunState::fail(const Origin& origin, Error error) {
     failed_.store(true, std::memory_order_release);
   }
   interrupt();
+  progress();
   changed_.notify_all();
 }
 
@@ -37,6 +44,7 @@ void RunState::end(const Error& error) {
     failed_.store(true, std::memory_order_release);
   }
   interrupt();
+  progress();
   changed_.notify_all();
 }
 
@@ -97,6 +105,7 @@ RunState::Waited RunState::wait(DeviceId who, const Origin& origin, const std::f
   if (ready()) return Waited::ready;
   if (who.valid()) note_waiting(who, origin.node);
   Waited result = Waited::stopped;
+  stay_awake(lock, progress_, kAwake, [&] { return ready() || failed(); });
   while (true) {
     if (ready()) {
       result = Waited::ready;

@@ -894,6 +894,7 @@ void FakeCalls::fill_modules(cuda::DriverApi& t) {
   };
 }
 
+/// The compiler runs on the host: its calls need no context.
 void FakeCalls::fill_compiler(cuda::CompilerApi& t) {
   const auto as_nvrtc = [](CUresult result) { return result == CUDA_SUCCESS ? NVRTC_SUCCESS : NVRTC_ERROR_INTERNAL_ERROR; };
   static const auto plain = as_nvrtc;
@@ -905,21 +906,28 @@ void FakeCalls::fill_compiler(cuda::CompilerApi& t) {
   };
   t.nvrtcGetErrorString = [](nvrtcResult) { return "as asked of the fake compiler"; };
   t.nvrtcCreateProgram = [](nvrtcProgram* program, const char* text, const char*, int, const char* const*, const char* const*) {
-    return plain(call("nvrtcCreateProgram", [&](D& d) {
-      *program = static_cast<nvrtcProgram>(d.new_handle());
-      d.programs_[*program] = text;
-      return CUDA_SUCCESS;
-    }));
+    return plain(call(
+        "nvrtcCreateProgram",
+        [&](D& d) {
+          *program = static_cast<nvrtcProgram>(d.new_handle());
+          d.programs_[*program] = text;
+          return CUDA_SUCCESS;
+        },
+        false));
   };
   t.nvrtcDestroyProgram = [](nvrtcProgram* program) {
-    return plain(give_back("nvrtcDestroyProgram", [&](D& d) {
-      if (d.programs_.erase(*program) == 0) d.misuse("a program destroyed twice");
-      *program = nullptr;
-      return CUDA_SUCCESS;
-    }));
+    return plain(give_back(
+        "nvrtcDestroyProgram",
+        [&](D& d) {
+          if (d.programs_.erase(*program) == 0) d.misuse("a program destroyed twice");
+          *program = nullptr;
+          return CUDA_SUCCESS;
+        },
+        false));
   };
   t.nvrtcCompileProgram = [](nvrtcProgram, int, const char* const*) {
-    return plain(call("nvrtcCompileProgram", [](D&) { return CUDA_SUCCESS; }));
+    return plain(call(
+        "nvrtcCompileProgram", [](D&) { return CUDA_SUCCESS; }, false));
   };
   t.nvrtcGetProgramLogSize = [](nvrtcProgram, std::size_t* size) {
     *size = 8;
@@ -930,16 +938,22 @@ void FakeCalls::fill_compiler(cuda::CompilerApi& t) {
     return NVRTC_SUCCESS;
   };
   t.nvrtcGetCUBINSize = [](nvrtcProgram program, std::size_t* size) {
-    return plain(call("nvrtcGetCUBINSize", [&](D& d) {
-      *size = d.programs_.at(program).size() + 1;
-      return CUDA_SUCCESS;
-    }));
+    return plain(call(
+        "nvrtcGetCUBINSize",
+        [&](D& d) {
+          *size = d.programs_.at(program).size() + 1;
+          return CUDA_SUCCESS;
+        },
+        false));
   };
   t.nvrtcGetCUBIN = [](nvrtcProgram program, char* image) {
-    return plain(call("nvrtcGetCUBIN", [&](D& d) {
-      std::memcpy(image, d.programs_.at(program).c_str(), d.programs_.at(program).size() + 1);
-      return CUDA_SUCCESS;
-    }));
+    return plain(call(
+        "nvrtcGetCUBIN",
+        [&](D& d) {
+          std::memcpy(image, d.programs_.at(program).c_str(), d.programs_.at(program).size() + 1);
+          return CUDA_SUCCESS;
+        },
+        false));
   };
 }
 

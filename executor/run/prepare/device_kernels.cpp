@@ -12,17 +12,23 @@ Status upload_constant(const Prepared& prepared, DeviceId id, const Node& node) 
   return prepared.devices[id]->upload(prepared.plans[id].range(node.results[0]), node.attributes.get<Array>("value").bytes(), false);
 }
 
-Status prepare_kernel(const Prepared& prepared, DeviceId id, NodeId node, const DoubleBuffers* double_buffers, std::int32_t turn,
-                      DeviceCommands& commands) {
+Work work_of(const Prepared& prepared, DeviceId id, NodeId node, const DoubleBuffers* double_buffers, std::int32_t turn) {
   const IdVector<ValueId, StorageIndex>& storage_of = prepared.plans[id].storage_of;
   const FusionGroup* group = prepared.fusions[id].group(node);
   const Node& operation = prepared.graph().nodes[node];
-  Work& work = commands.turn(turn).work[node];
+  Work work;
   for (ValueId input : group ? group->inputs : operation.inputs)
     work.reads.push_back(storage_in_turn(double_buffers, storage_of[input], turn));
   for (ValueId result : group ? group->results : operation.results)
     work.writes.push_back(storage_in_turn(double_buffers, storage_of[result], turn));
   work.seconds = prepared.costs.accelerator_seconds[node];
+  return work;
+}
+
+Status prepare_kernel(const Prepared& prepared, DeviceId id, NodeId node, const DoubleBuffers* double_buffers, std::int32_t turn,
+                      DeviceCommands& commands) {
+  Work& work = commands.turn(turn).work[node];
+  work = work_of(prepared, id, node, double_buffers, turn);
   const DeviceCommands::Turn& first = commands.turn(0);
   if (turn > 0 && work.reads == first.work[node].reads && work.writes == first.work[node].writes) {
     commands.turn(turn).kernels[node] = first.kernels[node];
@@ -52,7 +58,25 @@ KernelRequest device_request(const Prepared& prepared, DeviceId id, NodeId node,
   return request;
 }
 
+/// Announces the kernels of all steps, each for its first turn: those of other turns differ only in addresses.
+static void announce_kernels(const Prepared& prepared, DeviceId id) {
+  std::vector<KernelRequest> requests;
+  const std::vector<Block>& blocks = prepared.program->devices[id].blocks;
+  const MemoryPlan& plan = prepared.plans[id];
+  for (std::size_t b = 0; b < blocks.size(); ++b) {
+    for (std::size_t s = 0; s < blocks[b].steps.size(); ++s) {
+      const Step& step = blocks[b].steps[s];
+      if (step.kind != StepKind::compute || prepared.graph().nodes[step.node].kind != NodeKind::operation) continue;
+      const FusionGroup* group = prepared.fusions[id].group(step.node);
+      if (plan.blocks[b][s].nothing || (group && step.node != group->nodes.back())) continue;
+      requests.push_back(device_request(prepared, id, step.node, work_of(prepared, id, step.node, plan.double_buffers(b), 0)));
+    }
+  }
+  prepared.devices[id]->announce(requests);
+}
+
 Status prepare_kernels(const Prepared& prepared, DeviceId id, DeviceCommands& commands) {
+  announce_kernels(prepared, id);
   const std::vector<Block>& blocks = prepared.program->devices[id].blocks;
   const MemoryPlan& plan = prepared.plans[id];
   for (std::size_t b = 0; b < blocks.size(); ++b) {
