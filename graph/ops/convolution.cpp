@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "graph/base/stop.h"
+#include "graph/ops/gradient_rules.h"
 #include "graph/ops/op_table.h"
 #include "graph/ops/sums.h"
 
@@ -143,6 +144,6 @@ constexpr OpDef op::conv =
         .promoting(Promotion::floating)
         .of_class(CostClass::product, conv_form)
         .also_called("Conv, conv1d, conv2d, conv3d")
-        .differentiated(GradientRule::none());
+        .differentiated(gradients::conv);
 
 }  // namespace cleave::ops

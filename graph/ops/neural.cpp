@@ -67,6 +67,31 @@ Tensor avg_pool(const Tensor& x, const Extents& kernel_shape, const AvgPoolOptio
   attributes.set("count_include_pad", options.count_include_pad);
   return ops::call(op::avg_pool, {x}, std::move(attributes), here);
 }
+
+Tensor conv_input_gradient(const Tensor& gradient, const Tensor& weight, const Extents& extents, const ConvOptions& options, Here here) {
+  Attributes attributes = convolution(options);
+  attributes.set("extents", extents.list);
+  return ops::call(op::conv_input_gradient, {gradient, weight}, std::move(attributes), here);
+}
+Tensor conv_weight_gradient(const Tensor& x, const Tensor& gradient, const Extents& kernel_shape, const ConvOptions& options, Here here) {
+  Attributes attributes = convolution(options);
+  attributes.set("kernel_shape", kernel_shape.list);
+  return ops::call(op::conv_weight_gradient, {x, gradient}, std::move(attributes), here);
+}
+Tensor max_pool_gradient(const Tensor& x, const Tensor& gradient, const Extents& kernel_shape, const PoolOptions& options, Here here) {
+  return ops::call(op::max_pool_gradient, {x, gradient}, pool(kernel_shape, options), here);
+}
+Tensor max_pool_gather(const Tensor& x, const Tensor& values, const Extents& kernel_shape, const PoolOptions& options, Here here) {
+  return ops::call(op::max_pool_gather, {x, values}, pool(kernel_shape, options), here);
+}
+Tensor avg_pool_gradient(const Tensor& gradient, const Extents& extents, const Extents& kernel_shape, const AvgPoolOptions& options,
+                         Here here) {
+  Attributes attributes = pool(kernel_shape, options);
+  attributes.set("extents", extents.list);
+  attributes.set("count_include_pad", options.count_include_pad);
+  return ops::call(op::avg_pool_gradient, {gradient}, std::move(attributes), here);
+}
+
 Tensor global_max_pool(const Tensor& x, Here here) {
   return ops::call(op::global_max_pool, {x}, {}, here);
 }

@@ -99,6 +99,21 @@ Tensor conv_transpose(const Tensor& x, const Tensor& weight, const Tensor& bias,
 Tensor max_pool(const Tensor& x, const Extents& kernel_shape, const PoolOptions& options = {}, Here here = Here::now());
 /// The mean of each window: of the elements of x in it, or of padding too.
 Tensor avg_pool(const Tensor& x, const Extents& kernel_shape, const AvgPoolOptions& options = {}, Here here = Here::now());
+/// Gradients by x and by weight of `conv(x, weight, options)` from `gradient`, that by its result. `extents` are the spatial ones of x,
+/// `kernel_shape` those of weight, which the result does not tell where strides skip elements.
+Tensor conv_input_gradient(const Tensor& gradient, const Tensor& weight, const Extents& extents, const ConvOptions& options = {},
+                           Here here = Here::now());
+Tensor conv_weight_gradient(const Tensor& x, const Tensor& gradient, const Extents& kernel_shape, const ConvOptions& options = {},
+                            Here here = Here::now());
+/// Gradient by x of `max_pool(x, kernel_shape, options)`: what belongs to a window goes to the first of its largest elements.
+Tensor max_pool_gradient(const Tensor& x, const Tensor& gradient, const Extents& kernel_shape, const PoolOptions& options = {},
+                         Here here = Here::now());
+/// For each window of `max_pool(x, kernel_shape, options)`, the element of `values` where x is largest.
+Tensor max_pool_gather(const Tensor& x, const Tensor& values, const Extents& kernel_shape, const PoolOptions& options = {},
+                       Here here = Here::now());
+/// Gradient by x, of the spatial `extents`, of `avg_pool(x, kernel_shape, options)`.
+Tensor avg_pool_gradient(const Tensor& gradient, const Extents& extents, const Extents& kernel_shape, const AvgPoolOptions& options = {},
+                         Here here = Here::now());
 /// The largest element, or the mean, of each channel: [n, c, h, w] -> [n, c, 1, 1].
 Tensor global_max_pool(const Tensor& x, Here here = Here::now());
 Tensor global_average_pool(const Tensor& x, Here here = Here::now());

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "graph/base/stop.h"
+#include "graph/ops/gradient_rules.h"
 #include "graph/ops/op_table.h"
 #include "graph/ops/sums.h"
 #include "graph/trace/composer.h"
@@ -168,7 +169,7 @@ constexpr OpDef op::max_pool =
         .promoting(Promotion::floating)
         .of_class(CostClass::scan)
         .also_called("MaxPool, max_pool1d, max_pool2d, max_pool3d")
-        .differentiated(GradientRule::none());
+        .differentiated(gradients::max_pool);
 
 constexpr OpDef op::avg_pool =
     Record("avg_pool(x, kernel_shape, strides?, pads?, dilations?, auto_pad?, ceil_mode?, count_include_pad?)", 1, pool_attributes(true),
@@ -176,7 +177,7 @@ constexpr OpDef op::avg_pool =
         .promoting(Promotion::floating)
         .of_class(CostClass::scan)
         .also_called("AveragePool, avg_pool1d, avg_pool2d, avg_pool3d")
-        .differentiated(GradientRule::none());
+        .differentiated(gradients::avg_pool);
 
 constexpr OpDef op::global_max_pool = Record("global_max_pool(x)", 1, {}, "largest element of each channel, its axes kept with extent 1",
                                              global_type<kGlobalMax>, expand_global_max)

@@ -7,6 +7,7 @@
 #include "executor/host/fused.h"
 #include "executor/host/kernels.h"
 #include "executor/host/matmul/product.h"
+#include "executor/host/narrow.h"
 #include "graph/vocabulary.h"
 
 namespace cleave::runtime::host {
@@ -135,41 +136,15 @@ class ConvolutionKernel final : public HostKernel {
   TensorType type_;
 };
 
-/// A convolution of f16 or bf16: operands are widened, and the result is rounded once.
+/// A convolution of f16 or bf16.
 template <class T>
-class NarrowConvolutionKernel final : public HostKernel {
- public:
-  explicit NarrowConvolutionKernel(const ops::Convolution& conv) : engine_(conv) {}
-
-  Status run(const KernelCall& call) override {
-    const float* wide[3] = {};
-    for (std::size_t i = 0; i < call.inputs.size(); ++i) wide[i] = widen(call, call.inputs[i], wide_[i]);
-    const std::int64_t count = call.results[0].type->elements();
-    wide_[3].resize(static_cast<std::size_t>(count));
-    engine_.run(call.workers, wide[0], wide[1], wide[2], wide_[3].data(), {});
-    T* result = call.results[0].template as<T>();
-    call.workers.each_part(count, kGrain, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t i = begin; i < end; ++i) result[i] = T(wide_[3][static_cast<std::size_t>(i)]);
-    });
-    return {};
-  }
-
- private:
-  static constexpr std::int64_t kGrain = Workers::kWorthwhileBytes / 2;
-
-  static const float* widen(const KernelCall& call, const TensorView& view, std::vector<float>& wide) {
-    const std::int64_t count = view.type->elements();
-    wide.resize(static_cast<std::size_t>(count));
-    const T* narrow = view.as<const T>();
-    call.workers.each_part(count, kGrain, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t i = begin; i < end; ++i) wide[static_cast<std::size_t>(i)] = static_cast<float>(narrow[i]);
-    });
-    return wide.data();
-  }
-
-  ConvolutionEngine<float> engine_;
-  std::vector<float> wide_[4];
-};
+std::unique_ptr<HostKernel> narrow_convolution(const ops::Convolution& conv) {
+  auto compute = [engine = std::make_unique<ConvolutionEngine<float>>(conv)](Workers& workers, std::span<const float* const> operands,
+                                                                             float* y) {
+    engine->run(workers, operands[0], operands[1], operands.size() > 2 ? operands[2] : nullptr, y, {});
+  };
+  return std::make_unique<NarrowKernel<T, decltype(compute)>>(std::move(compute));
+}
 
 std::unique_ptr<HostKernel> prepare_convolution(const KernelRequest& request) {
   const ops::Convolution conv = ops::convolution_of(request.input_types, *request.attributes);
@@ -179,8 +154,8 @@ std::unique_ptr<HostKernel> prepare_convolution(const KernelRequest& request) {
   switch (dtype) {
     case DType::f32: return std::make_unique<ConvolutionKernel<float>>(places, conv, dtype);
     case DType::f64: return std::make_unique<ConvolutionKernel<double>>(places, conv, dtype);
-    case DType::f16: return std::make_unique<NarrowConvolutionKernel<Half>>(conv);
-    case DType::bf16: return std::make_unique<NarrowConvolutionKernel<BFloat16>>(conv);
+    case DType::f16: return narrow_convolution<Half>(conv);
+    case DType::bf16: return narrow_convolution<BFloat16>(conv);
     default: return plain_kernel(run_reference);
   }
 }

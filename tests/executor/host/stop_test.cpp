@@ -141,6 +141,12 @@ Samples slow_calls(const Operands& of, const std::string& file) {
     s.add(pool, {f({1, 1, 4096, 4096})}, {{"kernel_shape", Integers{7, 7}}});
     s.add(pool, {f({1, 1, half})}, {{"kernel_shape", Integers{101}}});
   }
+  s.add("conv_input_gradient", {f({1, 8, 1018, 1018}), f({8, 8, 7, 7})}, {{"extents", Integers{1024}}});
+  s.add("conv_input_gradient", {f({1, 8, 509, 509}), f({8, 8, 7, 7})}, {{"extents", Integers{1024}}, {"strides", Integers{2}}});
+  s.add("conv_weight_gradient", {f({1, 8, 1024, 1024}), f({1, 8, 1018, 1018})}, {{"kernel_shape", Integers{7}}});
+  s.add("max_pool_gradient", {f({1, 1, 2048, 2048}), f({1, 1, 2042, 2042})}, {{"kernel_shape", Integers{7}}});
+  s.add("max_pool_gather", {f({1, 1, 2048, 2048}), f({1, 1, 2048, 2048})}, {{"kernel_shape", Integers{7}}});
+  s.add("avg_pool_gradient", {f({1, 1, 2042, 2042})}, {{"kernel_shape", Integers{7}}, {"extents", Integers{2048}}});
   for (const char* op : {"sum", "mean", "prod", "max", "min", "any", "all", "argmax", "argmin"}) {
     s.add(op, {f({2 * n})});
     s.add(op, {f({half, 4})}, {{"axis", Integers{0}}});

@@ -71,6 +71,8 @@ Graph everything() {
     vecdot(f, f), outer(i, i), tensordot(f, f), tensordot(f, f, {1}, {1}), cross(f, f), vector_norm(f), matrix_norm(f);
     const Tensor image = reshape(f, {1, 2, 3});
     conv(image, zeros({4, 2, 2}), zeros({4}), {.pads = 1}), max_pool(image, 2), avg_pool(image, 2, {.count_include_pad = true});
+    conv_input_gradient(zeros({1, 4, 2}), zeros({4, 2, 2}), 3), conv_weight_gradient(image, zeros({1, 4, 2}), 2);
+    max_pool_gradient(image, zeros({1, 2, 2}), 2), max_pool_gather(image, image, 2), avg_pool_gradient(zeros({1, 2, 2}), 3, 2);
     const Tensor two = zeros({2});
     conv_transpose(image, zeros({2, 2, 2}), {.strides = 2}), batch_norm(image, two, two, two, two), layer_norm(image), rms_norm(image);
     group_norm(image, two, two, 1), instance_norm(image, two, two), lp_norm(image, {.p = 1}), resize(image, {.scales = {{2}}});

@@ -2,6 +2,8 @@
 // the kernels.
 #include <algorithm>
 
+#include "graph/vocabulary.h"
+#include "tests/support/op_call.h"
 #include "tests/support/op_samples/filled.h"
 #include "tests/support/op_samples/samples.h"
 
@@ -73,6 +75,33 @@ void add_pools(Samples& s) {
   for (const char* function : {"global_max_pool", "global_average_pool"}) {
     s.add(function, {s.numbers(f32, {2, 3, 4, 5})});
     s.add(function, {s.numbers(f16, {2, 30, 9})});
+  }
+}
+
+/// The gradients of all convolutions and pools above.
+void add_window_gradients(Samples& s) {
+  const std::vector<OpSample> forward = s.all;
+  for (const OpSample& sample : forward) {
+    if (sample.special || (sample.op != &op::conv && sample.op != &op::max_pool && sample.op != &op::avg_pool)) continue;
+    const TypeResult types = infer(*sample.op, types_of(sample.inputs), sample.attributes);
+    const TensorType result = std::get<0>(types).front();
+    const Array g = s.numbers(result.dtype, result.shape);
+    const Array& x = sample.inputs[0];
+    const auto spatial = [](const Array& array) { return Integers(array.shape().begin() + 2, array.shape().end()); };
+    Attributes attributes = sample.attributes;
+    if (sample.op == &op::conv) {
+      attributes.set("extents", spatial(x));
+      s.add("conv_input_gradient", {g, sample.inputs[1]}, attributes);
+      attributes.erase("extents");
+      attributes.set("kernel_shape", spatial(sample.inputs[1]));
+      s.add("conv_weight_gradient", {x, g}, attributes);
+    } else if (sample.op == &op::max_pool) {
+      s.add("max_pool_gradient", {x, g}, attributes);
+      s.add("max_pool_gather", {x, s.numbers(x.dtype(), x.shape())}, attributes);
+    } else {
+      attributes.set("extents", spatial(x));
+      s.add("avg_pool_gradient", {g}, attributes);
+    }
   }
 }
 

@@ -79,6 +79,7 @@ void add_elementwise(Samples& samples);
 void add_products(Samples& samples);
 void add_convolutions(Samples& samples);
 void add_pools(Samples& samples);
+void add_window_gradients(Samples& samples);  ///< of the convolutions and pools that are there
 void add_normalizations(Samples& samples);
 void add_resampling(Samples& samples);
 void add_reductions(Samples& samples);
