@@ -17,6 +17,7 @@
 #include "graph/ops/fourier.h"
 #include "graph/ops/gradient.h"
 #include "graph/ops/linear_algebra.h"
+#include "graph/ops/losses.h"
 #include "graph/ops/neural.h"
 #include "graph/ops/ops.h"
 #include "graph/ops/quantization.h"

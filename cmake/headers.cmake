@@ -35,6 +35,7 @@ set(graph_headers
   graph/ops/fourier.h
   graph/ops/gradient.h
   graph/ops/linear_algebra.h
+  graph/ops/losses.h
   graph/ops/ops.h
   graph/ops/optim.h
   graph/ops/quantization.h

@@ -54,7 +54,7 @@ Result<Array> filled(const TensorType& type, const AttributeValue& value) {
 }
 
 /// The attributes that define the initial data of an input or parameter, of which a node has at most one.
-constexpr const char* kBeginnings[] = {"file", "value", "uniform", "normal"};
+constexpr const char* kBeginnings[] = {"file", "value", "uniform", "normal", "truncated_normal", "orthogonal"};
 
 /// The array of the model's own data for the node, or an Error.
 Result<Array> default_of(const Graph& graph, NodeId id) {
@@ -64,11 +64,15 @@ Result<Array> default_of(const Graph& graph, NodeId id) {
   if (const auto* array = node.attributes.get_if<Array>("value")) return *array;
   if (const AttributeValue* number = node.attributes.find("value")) return filled(value.type, *number);
   std::uint64_t seed = static_cast<std::uint64_t>(node.attributes.get_or<std::int64_t>("seed", 0));
-  for (RandomKind kind : {RandomKind::uniform, RandomKind::normal}) {
-    const AttributeValue* attribute = node.attributes.find(kind == RandomKind::uniform ? "uniform" : "normal");
+  constexpr std::pair<const char*, RandomKind> kKinds[] = {{"uniform", RandomKind::uniform},
+                                                           {"normal", RandomKind::normal},
+                                                           {"truncated_normal", RandomKind::truncated_normal},
+                                                           {"orthogonal", RandomKind::orthogonal}};
+  for (const auto& [name, kind] : kKinds) {
+    const AttributeValue* attribute = node.attributes.find(name);
     if (!attribute) continue;
     std::vector<double> list = numbers(*attribute);
-    if (list.size() == 2) return random_parameter(kind, value.type, list[0], list[1], seed);
+    if (list.size() == (kind == RandomKind::orthogonal ? 1 : 2)) return random_parameter(kind, value.type, list[0], list.back(), seed);
   }
   std::string what = node.kind == NodeKind::input ? "input" : "parameter";
   return Error{"the " + what + " `" + value.name + "` (" + to_string(value.type) + ") is not given and the model has no default for it; " +

@@ -169,7 +169,8 @@ void read_inputs(const YamlNode& node, Evaluator& evaluator) {
 }
 
 void read_parameters(const YamlNode& node, Evaluator& evaluator) {
-  static const std::vector<std::string> kKeys = {"type", "like", "value", "uniform", "normal", "file", "seed"};
+  static const std::vector<std::string> kKeys = {"type",       "like", "value",  "uniform", "normal", "truncated_normal",
+                                                 "orthogonal", "he",   "xavier", "file",    "seed"};
   std::int64_t position = 0;
   const auto read = [&](const YamlEntry& entry, const std::optional<Name>& name, const std::optional<TensorType>& type) {
     if (!name) return;

@@ -27,7 +27,7 @@ void read_parameters(const YamlNode& node, Evaluator& evaluator);
 
 /// Sets the attribute `file` from the `file:` key of an input or parameter.
 void read_file_key(const YamlNode& node, Attributes& attributes, Errors& errors);
-/// Reads `value`, `uniform`, `normal`, `file` and `seed` of a parameter of `type`; `position` is the seed if none is given.
+/// Reads `value`, `file`, a distribution and `seed` of a parameter of `type`; `position` is the seed if none is given.
 Attributes read_initial_value(const YamlEntry& entry, const Name& name, const TensorType& type, std::int64_t position,
                               Evaluator& evaluator);
 

@@ -1,6 +1,7 @@
-// Reads the initial value of a parameter: `value`, `uniform`, `normal` or `file`.
+// Reads the initial value of a parameter: `value`, `file`, or a distribution.
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "graph/array/range.h"
 #include "models/reader/declarations.h"
@@ -59,31 +60,65 @@ void read_value(const YamlNode& node, const Name& name, const TensorType& type, 
   attributes.set("value", *std::move(array));
 }
 
-void read_distribution(const YamlEntry& entry, const Name& name, const TensorType& type, Attributes& attributes, Evaluator& evaluator) {
-  const bool uniform = entry.key.text == "uniform";
+/// A distribution of initial values: its key, how it is written, and how many numbers that takes.
+struct Distribution {
+  std::string_view key, form;
+  std::size_t numbers;
+};
+constexpr Distribution kDistributions[] = {{"uniform", "`uniform: [low, high]`", 2},
+                                           {"normal", "`normal: [mean, deviation]`", 2},
+                                           {"truncated_normal", "`truncated_normal: [mean, deviation]`", 2},
+                                           {"orthogonal", "`orthogonal: gain`", 1},
+                                           {"he", "`he: inputs`", 1},
+                                           {"xavier", "`xavier: [inputs, outputs]`", 2}};
+
+const Distribution* find_distribution(std::string_view key) {
+  const auto* found =
+      std::find_if(std::begin(kDistributions), std::end(kDistributions), [&](const Distribution& each) { return each.key == key; });
+  return found == std::end(kDistributions) ? nullptr : found;
+}
+
+/// Why the numbers of a distribution make no sense; empty: they do.
+std::string wrong_numbers(const Distribution& distribution, double first, double second) {
+  const std::string form(distribution.form);
+  if (distribution.key == "uniform") return first > second ? "the low end of " + form + " lies above the high one" : "";
+  if (distribution.key == "orthogonal") return "";
+  if (distribution.key == "he" || distribution.key == "xavier")
+    return first >= 1 && second >= 1
+               ? ""
+               : form + " takes the number of inputs" + (distribution.numbers > 1 ? " and of outputs" : "") + " of the layer";
+  return second < 0 ? "the deviation of " + form + " must not be negative" : "";
+}
+
+void read_distribution(const YamlEntry& entry, const Distribution& distribution, const Name& name, const TensorType& type,
+                       Attributes& attributes, Evaluator& evaluator) {
   const auto list = read_literals(entry.value, evaluator);
   if (!list) return;
-  const std::string form = uniform ? "`uniform: [low, high]`" : "`normal: [mean, deviation]`";
-  if (list->shape != Shape{2} || common_dtype(list->values) == DType::boolean || !common_dtype(list->values)) {
-    return evaluator.fail(DiagnosticKind::type, entry.value.span, "two numbers are expected: " + form);
+  const Shape wanted = distribution.numbers == 1 ? Shape{} : Shape{static_cast<std::int64_t>(distribution.numbers)};
+  const std::string form(distribution.form);
+  if (list->shape != wanted || common_dtype(list->values) == DType::boolean || !common_dtype(list->values)) {
+    return evaluator.fail(DiagnosticKind::type, entry.value.span,
+                          (distribution.numbers == 1 ? "one number is" : "two numbers are") + std::string(" expected: ") + form);
   }
-  const double first = to_double(list->values[0]);
-  const double second = to_double(list->values[1]);
-  if (uniform ? first > second : second < 0) {
-    return evaluator.fail(
-        DiagnosticKind::value, entry.value.span,
-        uniform ? "the low end of " + form + " lies above the high one" : "the deviation of " + form + " must not be negative");
-  }
+  const double first = to_double(list->values.front()), second = to_double(list->values.back());
+  if (std::string wrong = wrong_numbers(distribution, first, second); !wrong.empty())
+    return evaluator.fail(DiagnosticKind::value, entry.value.span, std::move(wrong));
   if (!is_floating(type.dtype)) {
     return evaluator.fail(DiagnosticKind::type, entry.key.span,
                           "random numbers are floating; `" + name.text + "` is " + to_string(type) +
                               "; draw integers in the program: `random_integers(" + to_string(type.shape) + ", 0, 10, seed=1)`");
+  }
+  if (distribution.key == "he") return attributes.set("normal", std::vector<double>{0, std::sqrt(2 / first)});
+  if (distribution.key == "xavier") {
+    const double most = std::sqrt(6 / (first + second));
+    return attributes.set("uniform", std::vector<double>{-most, most});
   }
   for (const Literal& literal : list->values) {
     if (fits(literal, type.dtype)) continue;
     return evaluator.fail(DiagnosticKind::value, entry.value.span,
                           "`" + spelled(literal) + "` in " + form + " is out of range; " + range_text(type.dtype));
   }
+  if (distribution.numbers == 1) return attributes.set(entry.key.text, first);
   attributes.set(entry.key.text, std::vector<double>{first, second});
 }
 
@@ -96,22 +131,23 @@ Attributes read_initial_value(const YamlEntry& entry, const Name& name, const Te
   bool random = false;
   for (const YamlEntry& inner : entry.value.entries) {
     const std::string& key = inner.key.text;
-    if (key != "value" && key != "file" && key != "uniform" && key != "normal") continue;
+    const Distribution* distribution = find_distribution(key);
+    if (key != "value" && key != "file" && !distribution) continue;
     if (first) {
       evaluator.fail(DiagnosticKind::value, inner.key.span, "`" + name.text + "` begins as `" + first->key.text + "` already",
                      {evaluator.errors.note(first->key.span, "here")});
       continue;
     }
     first = &inner;
-    random = key == "uniform" || key == "normal";
+    random = distribution != nullptr;
     if (key == "value") read_value(inner.value, name, type, attributes, evaluator);
     if (key == "file") read_file_key(inner.value, attributes, evaluator.errors);
-    if (random) read_distribution(inner, name, type, attributes, evaluator);
+    if (distribution) read_distribution(inner, *distribution, name, type, attributes, evaluator);
   }
   if (random) attributes.set("seed", position);
   const YamlEntry* seed = entry.value.find("seed");
   if (!seed) return attributes;
-  if (!random) evaluator.fail(DiagnosticKind::value, seed->key.span, "`seed` belongs to `uniform` or `normal`");
+  if (!random) evaluator.fail(DiagnosticKind::value, seed->key.span, "`seed` belongs to a distribution such as `uniform` or `normal`");
   const auto expression = parse_expression(seed->value, evaluator.errors, "an integer");
   const auto number = expression ? evaluator.integer(*expression, "`seed`") : std::nullopt;
   if (number && random) attributes.set("seed", *number);

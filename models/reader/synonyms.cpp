@@ -107,8 +107,6 @@ constexpr Synonym kOperations[] = {
     {"bucketize", "searchsorted(edges, x)"},
     {"nms", "non_max_suppression(boxes, scores, n)"},
     {"norm", "sqrt(sum(x ** 2))"},
-    {"mse_loss", "mean((a - b) ** 2)"},
-    {"cross_entropy", "-mean(sum(t * log_softmax(x), axis=-1))"},
     {"silu", "x * sigmoid(x)"},
     {"swish", "x * sigmoid(x)"},
     {"leaky_relu", "where(x > 0, x, 0.01 * x)"},
@@ -135,7 +133,6 @@ constexpr Synonym kOtherWays[] = {
     {"asarray", "a list is written `[1, 2, 3]`"},
     {"tensor", "a list is written `[1, 2, 3]`"},
     {"load", "data are inputs: `inputs: {x: {type: \"f32[n]\", file: x.npy}}`"},
-    {"dropout", "in inference leave it out"},
     {"read_csv", "data are inputs: `inputs: {x: {type: \"f32[n]\", file: x.csv}}`"},
 };
 

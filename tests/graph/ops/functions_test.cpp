@@ -12,6 +12,7 @@
 #include "graph/ops/elementary.h"
 #include "graph/ops/fourier.h"
 #include "graph/ops/linear_algebra.h"
+#include "graph/ops/losses.h"
 #include "graph/ops/neural.h"
 #include "graph/ops/ops.h"
 #include "graph/ops/quantization.h"
@@ -78,6 +79,7 @@ Graph everything() {
     group_norm(image, two, two, 1), instance_norm(image, two, two), lp_norm(image, {.p = 1}), resize(image, {.scales = {{2}}});
     global_max_pool(image), global_average_pool(image);
     var(f), stddev(f, {.axis = 0, .correction = 1}), dequantize(quantize(f, 0.5), 0.5);
+    cross_entropy(f, f), mse(f, f), huber(f, f, 0.5), binary_cross_entropy(f, f), dropout(f, 0.5, {.step = i[0]});
     print("f", f), write_npy("f.npy", f), to_host(f), to_accelerator(f), host_call("h", {}, [] {});
   });
 }

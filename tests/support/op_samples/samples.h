@@ -100,6 +100,7 @@ void add_effects(Samples& samples);
 // Composite functions.
 void add_array_functions(Samples& samples);
 void add_einsum(Samples& samples);
+void add_losses(Samples& samples);
 void add_quantization(Samples& samples);
 void add_recurrent(Samples& samples);
 void add_statistics(Samples& samples);
