@@ -29,8 +29,8 @@ std::vector<OpSample> op_samples() {
 
 std::vector<OpSample> composite_samples() {
   Samples samples;
-  for (const auto add :
-       {add_array_functions, add_einsum, add_losses, add_normalizations, add_pools, add_quantization, add_recurrent, add_resampling, add_statistics})
+  for (const auto add : {add_array_functions, add_einsum, add_losses, add_normalizations, add_pools, add_quantization, add_recurrent,
+                         add_resampling, add_statistics})
     add(samples);
   return by_name(std::move(samples.composites));
 }
