@@ -168,10 +168,8 @@ PlannedCall Evaluation::plan_op(const ExpressionNode& node, const OpDef& op) {
                     "a function of the host is declared under `host_functions:` and called by its name");
     }
     const ExpressionNode& given = expression_.nodes[slot];
-    if (parameter.list && given.kind != NodeType::list) {
-      return refuse(DiagnosticKind::type, given.span,
-                    "`" + std::string(op.signature) + "` takes a list `[a, b]` as `" + parameter.name + "`");
-    }
+    const bool may_be_group = given.kind == NodeType::name || given.kind == NodeType::call;
+    if (parameter.list && given.kind != NodeType::list && !may_be_group) return refuse_list(given, op);
     planned.parts.push_back({slot, parameter.list, parameter.attribute});
   }
   planned.kind = PlannedCall::Kind::op;
@@ -180,18 +178,31 @@ PlannedCall Evaluation::plan_op(const ExpressionNode& node, const OpDef& op) {
   return planned;
 }
 
-PlannedCall Evaluation::plan_names(const ExpressionNode& node, const std::vector<Name>& takes) {
+PlannedCall Evaluation::refuse_list(const ExpressionNode& given, const OpDef& op) {
+  for (const SignatureParameter& parameter : parameters_of(op)) {
+    if (!parameter.list) continue;
+    evaluator_.fail(DiagnosticKind::type, given.span,
+                    "`" + std::string(op.signature) + "` takes a list `[a, b]` as `" + parameter.name + "`");
+  }
+  return {};
+}
+
+PlannedCall Evaluation::plan_names(const ExpressionNode& node, const std::vector<Parameter>& takes) {
   std::string signature = node.text + "(";
   std::vector<std::string> names;
-  for (const Name& name : takes) {
-    signature += (names.empty() ? "" : ", ") + name.text;
-    names.push_back(name.text);
+  for (const Parameter& parameter : takes) {
+    signature += (names.empty() ? "" : ", ") + parameter.name.text + (parameter.otherwise ? "=" + spelled(*parameter.otherwise) : "");
+    names.push_back(parameter.name.text);
   }
   signature += ")";
   const auto slots = place_arguments(node, signature, names);
   if (!slots) return {};
   PlannedCall planned;
   for (std::size_t i = 0; i < names.size(); ++i) {
+    if ((*slots)[i] == kNone && takes[i].otherwise) {
+      planned.parts.push_back({kNone, false, nullptr, takes[i].otherwise});
+      continue;
+    }
     if ((*slots)[i] == kNone) {
       evaluator_.fail(DiagnosticKind::type, node.span, "`" + signature + "` lacks `" + names[i] + "`");
       return {};
@@ -234,7 +245,8 @@ Arguments Evaluation::call(const ExpressionNode& node, const PlannedCall& planne
 Arguments Evaluation::call_once(const ExpressionNode& node, const PlannedCall& planned, const TakeArgument& take) {
   if (planned.kind == PlannedCall::Kind::function) {
     Arguments arguments;
-    for (const PlannedCall::ArgumentPart& part : planned.parts) arguments.push_back(take(part.index));
+    for (const PlannedCall::ArgumentPart& part : planned.parts)
+      arguments.push_back(part.otherwise ? Argument{Operand(*part.otherwise), {}, {}} : take(part.index));
     return evaluator_.inliner->inline_call(planned.callee, arguments, node.span);
   }
   const SourceLocation location = evaluator_.location(node.span);
@@ -246,8 +258,13 @@ Arguments Evaluation::call_once(const ExpressionNode& node, const PlannedCall& p
       auto value = attribute(planned.callee, *part.attribute, part.index);
       wrong = wrong || !value;
       if (value) attributes.set(std::string(part.attribute->name), *std::move(value));
-    } else if (part.list) {
+    } else if (part.list && expression_.nodes[part.index].kind == NodeType::list) {
       for (const Index item : expression_.nodes[part.index].parts) operands.push_back(single(item));
+    } else if (part.list) {
+      const Argument group = argument(part.index);  // its members are the list
+      operands.insert(operands.end(), group.operands.begin(), group.operands.end());
+      if (!group.members && !group.operand.poisoned()) refuse_list(expression_.nodes[part.index], *planned.op);
+      wrong = wrong || !group.members;
     } else {
       const Argument given = take(part.index);
       operands.push_back(given.members ? single(part.index) : given.operand);  // `single` reports a group

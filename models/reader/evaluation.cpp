@@ -51,6 +51,7 @@ void Evaluation::assign(Index index) {
     case NodeType::call: {
       const PlannedCall& planned = calls_.emplace(index, plan(node)).first->second;
       for (const PlannedCall::ArgumentPart& part : planned.parts) {
+        if (part.otherwise) continue;
         const NodeType kind = expression_.nodes[part.index].kind;
         const bool spelled_out = part.attribute && (kind == NodeType::text || part.attribute->type == AttributeDef::Type::dtype);
         if (!spelled_out) want(part.index, part.list || part.attribute);
@@ -151,6 +152,8 @@ Argument Evaluation::name(const ExpressionNode& node) {
 Operand Evaluation::unknown_member(const ExpressionNode& node) {
   const std::size_t dot = node.text.rfind('.');
   const std::string owner = node.text.substr(0, dot), member = node.text.substr(dot + 1);
+  const Binding* known = evaluator_.scopes.find(owner);
+  if (known && known->operand.poisoned()) return {};  // reported already
   if (const auto* members = evaluator_.scopes.find_group(owner)) {
     evaluator_.fail(DiagnosticKind::unknown, node.span,
                     "the group `" + owner + "` has no `" + member + "`" + did_you_mean_or_has(member, *members));

@@ -31,6 +31,7 @@ struct PlannedCall {
     std::uint32_t index;
     bool list = false;
     const AttributeDef* attribute = nullptr;
+    std::optional<Literal> otherwise = {};  ///< the value of an argument that is not given; then `index` is kNone
   };
   std::vector<ArgumentPart> parts;  ///< operands in order of the parameters, and attributes
 };
@@ -80,7 +81,8 @@ class Evaluation {
   std::optional<std::vector<Index>> place_arguments(const ExpressionNode& node, std::string_view signature,
                                                     const std::vector<std::string>& names, const TakeKeyword& elsewhere = nullptr);
   PlannedCall plan_op(const ExpressionNode& node, const OpDef& op);
-  PlannedCall plan_names(const ExpressionNode& node, const std::vector<Name>& takes);
+  PlannedCall refuse_list(const ExpressionNode& given, const OpDef& op);
+  PlannedCall plan_names(const ExpressionNode& node, const std::vector<Parameter>& takes);
   PlannedCall plan_host_function(const ExpressionNode& node, const std::shared_ptr<const HostFunction>& function);
   Arguments call(const ExpressionNode& node, const PlannedCall& planned);
   /// The argument at a node.

@@ -36,8 +36,8 @@ using HostFunctions = std::map<std::string, std::shared_ptr<const HostFunction>,
 class Inliner {
  public:
   virtual ~Inliner() = default;
-  /// The parameter names of a function, or null.
-  [[nodiscard]] virtual const std::vector<Name>* takes(std::string_view function) const = 0;
+  /// The parameters of a function, or null.
+  [[nodiscard]] virtual const std::vector<Parameter>* takes(std::string_view function) const = 0;
   [[nodiscard]] virtual std::vector<std::string> function_names() const = 0;
   virtual Arguments inline_call(std::string_view function, const Arguments& arguments, Span call) = 0;
 };

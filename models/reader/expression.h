@@ -18,6 +18,12 @@ struct Name {
   Span span;
 };
 
+/// A parameter of a function: `w`, or `rate=0.1`, whose argument may be left out.
+struct Parameter {
+  Name name;
+  std::optional<Literal> otherwise;
+};
+
 struct ExpressionNode {
   enum class Kind : std::uint8_t {
     literal,
@@ -73,6 +79,9 @@ Expression name_expression(const Name& name);
 [[nodiscard]] std::string instead_of_element(std::string_view array, std::string_view index);
 /// As parse_names, but also accepts a YAML list of single names.
 std::optional<std::vector<Name>> parse_name_list(const YamlNode& node, Errors& errors);
+
+/// As parse_name_list, with a number, `true` or `false` behind the `=` of a name whose argument may be left out.
+std::optional<std::vector<Parameter>> parse_parameters(const YamlNode& node, Errors& errors);
 
 /// Statement keys, literals and operators that are words (`and`, `not`): they cannot be names of values.
 [[nodiscard]] const std::vector<std::string>& reserved_words();

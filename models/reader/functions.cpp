@@ -15,9 +15,9 @@ std::optional<Function> read_function(const YamlEntry& entry, Errors& errors) {
   const std::vector<std::string> keys = {"takes", "do", "returns"};
   if (!check_keys(entry, keys, "a function", errors)) return std::nullopt;
   if (const YamlEntry* takes = entry.value.find("takes")) {
-    if (auto names = parse_name_list(takes->value, errors)) function.takes = *std::move(names);
-    for (const Name& taken : function.takes) {
-      if (is_member(taken.text)) errors.add(DiagnosticKind::syntax, taken.span, "a name has no `.`; a group is taken as a whole");
+    if (auto parameters = parse_parameters(takes->value, errors)) function.takes = *std::move(parameters);
+    for (const Parameter& taken : function.takes) {
+      if (is_member(taken.name.text)) errors.add(DiagnosticKind::syntax, taken.name.span, "a name has no `.`; a group is taken as a whole");
     }
   }
   if (const YamlEntry* body = entry.value.find("do")) {

@@ -12,9 +12,10 @@ namespace cleave::models {
 
 struct Function {
   Name name;
-  std::vector<Name> takes;
+  std::vector<Parameter> takes;
   std::vector<Statement> body;
   std::vector<Name> returns;
+  bool included = false;   ///< from an included file
   bool recursive = false;  ///< reported; must not be inlined
 };
 

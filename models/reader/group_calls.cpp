@@ -75,14 +75,16 @@ PlannedCall Evaluation::plan_each(const ExpressionNode& node) {
 std::optional<Evaluation::Groups> Evaluation::equal_groups(const ExpressionNode& node, const PlannedCall& planned) {
   Groups groups;
   const Argument* first = nullptr;
+  bool mistaken = false;
   const auto missing = [](const Argument& group, const Argument& other) {
     const auto lacks = [&](const std::string& member) { return !group.find(member); };
     const auto found = std::find_if(other.members->begin(), other.members->end(), lacks);
     return found == other.members->end() ? "" : *found;
   };
   for (const PlannedCall::ArgumentPart& part : planned.parts) {
-    if (part.attribute || part.list) continue;
+    if (part.attribute || part.list || part.otherwise) continue;
     Argument given = argument(part.index);
+    mistaken = mistaken || given.poisoned();
     if (!given.members) continue;
     const Argument& group = groups.of.emplace(part.index, std::move(given)).first->second;
     if (!first) {
@@ -97,6 +99,7 @@ std::optional<Evaluation::Groups> Evaluation::equal_groups(const ExpressionNode&
     return std::nullopt;
   }
   if (first) return groups;
+  if (mistaken) return std::nullopt;  // reported already
   evaluator_.fail(DiagnosticKind::type, node.span, "`each` needs a group among the arguments of `" + planned.callee + "`");
   return std::nullopt;
 }

@@ -62,11 +62,15 @@ void include(const YamlNode& name, Functions& functions, Source& source, Errors&
   shift(*root, source.append(file->text, file->path));
   if (!root->map()) return errors.add(DiagnosticKind::syntax, root->span, "an included file is a map: `functions:` with functions");
   for (const YamlEntry& entry : root->entries) {
-    if (entry.key.text == "functions")
-      read_functions(entry.value, functions, errors);
-    else if (entry.key.text != "cleave")
+    if (entry.key.text == "functions") {
+      Functions read;
+      read_functions(entry.value, read, errors);
+      for (auto& [key, function] : read) function.included = true;
+      functions.merge(read);  // those that are known already stay
+    } else if (entry.key.text != "cleave") {
       errors.add(DiagnosticKind::unsupported, entry.key.span, "an included file has `functions:` alone",
                  {errors.note(name.span, "included here")});
+    }
   }
 }
 

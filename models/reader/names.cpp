@@ -19,22 +19,48 @@ bool check_name(const Token& token, Errors& errors) {
   return false;
 }
 
-bool append_names(const YamlNode& node, std::vector<Name>& names, Errors& errors) {
+/// Reads `0.1`, `-1`, `true` from `tokens[at]` on; `at` moves behind it. Nothing, with an error, if there is no such value.
+std::optional<Literal> read_default(const std::vector<Token>& tokens, std::size_t& at, Errors& errors) {
+  const bool minus = tokens[at].is("-");
+  if (minus) ++at;
+  const Token& token = tokens[at];
+  if (!token.is_end()) ++at;
+  if (!minus && (token.is("true") || token.is("false"))) return Literal{Literal::Type::boolean, token.is("true"), 0};
+  if (token.kind == Token::Kind::integer && !token.two_to_63)
+    return Literal{Literal::Type::integer, minus ? -token.integer : token.integer, 0};
+  if (token.kind == Token::Kind::floating) return Literal{Literal::Type::floating, 0, minus ? -token.floating : token.floating};
+  errors.add(DiagnosticKind::syntax, token.span, "a number, `true` or `false` stands behind the `=` of a parameter");
+  return std::nullopt;
+}
+
+bool append_parameters(const YamlNode& node, bool defaults, std::vector<Parameter>& parameters, Errors& errors) {
   const auto text = expression_text(node, "a name", errors);
   if (!text) return false;
   const auto tokens = lex(*text, errors);
   if (!tokens) return false;
-  for (std::size_t i = 0;; i += 2) {
-    const Token& token = (*tokens)[i];
+  for (std::size_t at = 0;;) {
+    const Token& token = (*tokens)[at];
     if (!check_name(token, errors)) return false;
-    names.push_back({token.text, token.span});
-    const Token& separator = (*tokens)[i + 1];
+    parameters.push_back({{token.text, token.span}, {}});
+    ++at;
+    if (defaults && (*tokens)[at].is("=")) {
+      parameters.back().otherwise = read_default(*tokens, ++at, errors);
+      if (!parameters.back().otherwise) return false;
+    }
+    const Token& separator = (*tokens)[at++];
     if (separator.kind == Token::Kind::end) return true;
     if (!separator.is(",")) {
       errors.add(DiagnosticKind::syntax, separator.span, "names are separated by `,`");
       return false;
     }
   }
+}
+
+bool append_names(const YamlNode& node, std::vector<Name>& names, Errors& errors) {
+  std::vector<Parameter> parameters;
+  if (!append_parameters(node, false, parameters, errors)) return false;
+  for (Parameter& parameter : parameters) names.push_back(std::move(parameter.name));
+  return true;
 }
 
 bool check_distinct(const std::vector<Name>& names, Errors& errors) {
@@ -98,6 +124,16 @@ std::optional<std::vector<Name>> parse_name_list(const YamlNode& node, Errors& e
   }
   if (!check_distinct(names, errors)) return std::nullopt;
   return names;
+}
+
+std::optional<std::vector<Parameter>> parse_parameters(const YamlNode& node, Errors& errors) {
+  std::vector<Parameter> parameters;
+  const auto append = [&](const YamlNode& item) { return append_parameters(item, true, parameters, errors); };
+  if (node.list() ? !std::all_of(node.items.begin(), node.items.end(), append) : !append(node)) return std::nullopt;
+  std::vector<Name> names;
+  for (const Parameter& parameter : parameters) names.push_back(parameter.name);
+  if (!check_distinct(names, errors)) return std::nullopt;
+  return parameters;
 }
 
 }  // namespace cleave::models

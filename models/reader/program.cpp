@@ -286,7 +286,7 @@ bool Program::same_kind(const Operand& a, const Operand& b) const {
 
 // --- functions ------------------------------------------------------------------------------------------------------------------------
 
-const std::vector<Name>* Program::takes(std::string_view function) const {
+const std::vector<Parameter>* Program::takes(std::string_view function) const {
   const auto found = functions_.find(function);
   return found == functions_.end() ? nullptr : &found->second.takes;
 }
@@ -310,8 +310,8 @@ Arguments Program::inline_call(std::string_view name, const Arguments& arguments
   ++depth_;
   tracer.push_scope(function.name.text, evaluator_.location(call));
   evaluator_.errors.set_via(tracer.chained({}).via);
-  evaluator_.scopes.push(true);
-  for (std::size_t i = 0; i < function.takes.size(); ++i) bind_argument(function.takes[i], arguments[i]);
+  evaluator_.scopes.push(function.included ? Scopes::Kind::included_function : Scopes::Kind::model_function);
+  for (std::size_t i = 0; i < function.takes.size(); ++i) bind_argument(function.takes[i].name, arguments[i]);
   run(function.body);
   results.assign(function.returns.size(), Argument());
   for (std::size_t i = 0; i < results.size() && !stopped(); ++i) {

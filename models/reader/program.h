@@ -16,7 +16,7 @@ class Program final : public Inliner {
 
   void run(const std::vector<Statement>& statements);
 
-  [[nodiscard]] const std::vector<Name>* takes(std::string_view function) const override;
+  [[nodiscard]] const std::vector<Parameter>* takes(std::string_view function) const override;
   [[nodiscard]] std::vector<std::string> function_names() const override;
   Arguments inline_call(std::string_view function, const Arguments& arguments, Span call) override;
 

@@ -1,13 +1,20 @@
 #include "models/reader/scope.h"
 
+#include <algorithm>
+
 namespace cleave::models {
 
 void Scopes::add_dim(const std::string& name, std::int64_t value, Span span) {
   scopes_[0].names.insert_or_assign(name, Binding{Literal{Literal::Type::integer, value, 0}, span, false});
 }
 
-void Scopes::push(bool function) {
-  scopes_.emplace_back().function = function;
+void Scopes::push(Kind kind) {
+  scopes_.emplace_back().kind = kind;
+}
+
+bool Scopes::sees_dims() const {
+  const auto function = std::find_if(scopes_.rbegin(), scopes_.rend(), [](const Scope& scope) { return scope.kind != Kind::block; });
+  return function == scopes_.rend() || function->kind != Kind::included_function;
 }
 
 void Scopes::pop() {
@@ -27,8 +34,9 @@ const Binding* Scopes::find(std::string_view name) const {
   for (std::size_t i = scopes_.size(); i-- > 1;) {
     const auto found = scopes_[i].names.find(name);
     if (found != scopes_[i].names.end()) return &found->second;
-    if (scopes_[i].function) break;
+    if (scopes_[i].kind != Kind::block) break;
   }
+  if (!sees_dims()) return nullptr;
   const auto dim = scopes_[0].names.find(name);
   return dim != scopes_[0].names.end() ? &dim->second : nullptr;
 }
@@ -54,7 +62,7 @@ const std::vector<std::string>* Scopes::find_group(std::string_view name) const 
   for (std::size_t i = scopes_.size(); i-- > 1;) {
     const auto found = scopes_[i].groups.find(name);
     if (found != scopes_[i].groups.end()) return &found->second;
-    if (scopes_[i].function) break;
+    if (scopes_[i].kind != Kind::block) break;
   }
   return nullptr;
 }
@@ -69,7 +77,7 @@ bool Scopes::hidden(std::string_view name) const {
   for (std::size_t i = scopes_.size(); i-- > 1;) {
     const auto found = scopes_[i].names.find(name);
     if (outside && found != scopes_[i].names.end() && !found->second.unknown) return true;
-    outside = outside || scopes_[i].function;
+    outside = outside || scopes_[i].kind != Kind::block;
   }
   return false;
 }
@@ -91,7 +99,7 @@ std::vector<std::string> Scopes::visible() const {
     for (const auto& [name, binding] : scopes_[i].names) {
       if (!binding.unknown) names.push_back(name);
     }
-    if (scopes_[i].function) break;
+    if (scopes_[i].kind != Kind::block) break;
   }
   for (const auto& [name, binding] : scopes_[0].names) names.push_back(name);
   return names;

@@ -2,6 +2,7 @@
 // their caller's names. Dims are visible everywhere. The members of a group `layer` are names of their own, `layer.w`.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>
@@ -25,10 +26,12 @@ class Scopes {
   Scopes() { scopes_.resize(2); }  // dims, then the program's own
 
   void add_dim(const std::string& name, std::int64_t value, Span span);
-  [[nodiscard]] bool is_dim(std::string_view name) const { return scopes_[0].names.contains(name); }
+  [[nodiscard]] bool is_dim(std::string_view name) const { return sees_dims() && scopes_[0].names.contains(name); }
 
-  /// A function's scope hides those of its caller.
-  void push(bool function = false);
+  /// `model_function`: hides the names of its caller. `included_function`: hides the dims, too, which the file that it is from does not
+  /// know.
+  enum class Kind : std::uint8_t { block, model_function, included_function };
+  void push(Kind kind = Kind::block);
   void pop();
   /// Binds in the innermost scope.
   void bind(const std::string& name, Operand operand, Span span);
@@ -57,8 +60,9 @@ class Scopes {
   struct Scope {
     std::map<std::string, Binding, std::less<>> names;
     std::map<std::string, std::vector<std::string>, std::less<>> groups;
-    bool function = false;
+    Kind kind = Kind::block;
   };
+  [[nodiscard]] bool sees_dims() const;
   std::vector<Scope> scopes_;
   std::map<std::string, Span, std::less<>> ended_;
   std::map<std::string, std::string, std::less<>> apart_;

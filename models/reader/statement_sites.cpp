@@ -38,8 +38,8 @@ StatementSites::StatementSites(const YamlNode& root, const Source& source) : sou
       std::vector<std::string>& takes = functions_[function.key.text];
       const YamlEntry* taken = function.value.find("takes");
       Errors ignored(source);
-      if (const auto names = taken ? parse_name_list(taken->value, ignored) : std::nullopt)
-        for (const Name& name : *names) takes.push_back(name.text);
+      if (const auto parameters = taken ? parse_parameters(taken->value, ignored) : std::nullopt)
+        for (const Parameter& parameter : *parameters) takes.push_back(parameter.name.text);
     }
   if (const YamlEntry* program = root.find("program")) walk(program->value, StatementSite::kNone, "", "program");
   if (functions)

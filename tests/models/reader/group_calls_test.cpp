@@ -79,7 +79,7 @@ TEST(GroupCalls, FunctionsComeFromIncludedFiles) {
       "inputs: {x: \"f32[2]\"}\nparameters:\n  p: {w: {type: \"f32[2]\", value: 1}, b: {type: \"f32[]\", value: 1}}\n"
       "  speed: {like: p, value: 0}\n"
       "functions:\n  sgd: {takes: [w], do: [{w: w * 2}], returns: w}\n"
-      "program:\n  - \"p, speed\": each(momentum, p, gradient(sum(p.w * x) + p.b, p), speed, rate=0.1, decay=0.9)\n  - x: sgd(x)\n"
+      "program:\n  - \"p, speed\": each(momentum, p, gradient(sum(p.w * x) + p.b, p), speed, rate=0.1, momentum=0.8)\n  - x: sgd(x)\n"
       "outputs: [p, x]\n";
   const Graph graph = parse_model("include: optimizers.yaml\n" + text, "models/test.yaml");
   EXPECT_TRUE(graph.ok()) << to_text(graph.diagnostics);
