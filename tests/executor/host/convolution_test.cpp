@@ -87,7 +87,8 @@ std::vector<OpSample> calls() {
   using Integers = std::vector<std::int64_t>;
   std::vector<OpSample> all;
   for (OpSample& sample : op_samples()) {
-    const bool wanted = sample.op->name == "conv" || sample.op->name == "max_pool" || sample.op->name == "avg_pool";
+    const bool wanted = family_of(sample.op->name) == "window_gradients" || sample.op->name == "conv" || sample.op->name == "max_pool" ||
+                        sample.op->name == "avg_pool";
     if (wanted) all.push_back(std::move(sample));
   }
   const auto add = [&](Shape x, Shape weight, Attributes attributes) {
@@ -126,6 +127,42 @@ TEST(Convolution, LayersOfNetworksAreWhatTheyMean) {
     const Shape& weight = sample.inputs[1].type().shape;
     const double terms = static_cast<double>(weight[1] * weight[2] * weight[3]);
     for (std::int64_t i = 0; i < made.size(); ++i) ASSERT_NEAR(made.at(i), meant.at(i), 2e-6 * terms) << i;
+  }
+}
+
+/// The gradients of a convolution by x and by the weights.
+std::vector<OpSample> gradients_of(const OpSample& sample) {
+  using Integers = std::vector<std::int64_t>;
+  const Array &x = sample.inputs[0], &weight = sample.inputs[1];
+  const Array g = numbers(request_for(sample).result_types[0], 4);
+  const auto spatial = [](const Array& array) { return Integers(array.shape().begin() + 2, array.shape().end()); };
+  OpSample by_x{find_op("conv_input_gradient"), {g, weight}, sample.attributes, false};
+  by_x.attributes.set("extents", spatial(x));
+  OpSample by_weight{find_op("conv_weight_gradient"), {x, g}, sample.attributes, false};
+  by_weight.attributes.set("kernel_shape", spatial(weight));
+  return {by_x, by_weight};
+}
+
+/// Some layers of networks, images that are processed together with fewer in the last batch, and channels that are.
+TEST(Convolution, GradientsOfLayersAreWhatTheyMean) {
+  using Integers = std::vector<std::int64_t>;
+  std::vector<OpSample> some;
+  const std::vector<OpSample> all = layers();
+  for (std::size_t i = 0; i < all.size(); i += 4) some.push_back(all[i]);
+  some.push_back(convolution({5, 10, 62, 62}, {4, 10, 3, 3}, {{"pads", Integers{1}}, {"strides", Integers{2}}}));
+  some.push_back(convolution({23, 20, 30, 30}, {2, 20, 3, 3}, {{"pads", Integers{2}}}));
+  some.push_back(convolution({1, 40, 128, 128}, {2, 40, 3, 3}, {{"strides", Integers{1, 2}}}));
+  for (const OpSample& layer : some) {
+    for (const OpSample& sample : gradients_of(layer)) {
+      SCOPED_TRACE(describe(sample));
+      const KernelRequest request = request_for(sample);
+      const Array one = run_convolution(request, sample.inputs, 1), made = run_convolution(request, sample.inputs, 3);
+      EXPECT_EQ(std::memcmp(one.bytes(), made.bytes(), static_cast<std::size_t>(one.type().bytes())), 0);
+      const Array meant = reference_results(request, sample.inputs).front();
+      const double terms =
+          sample.op->cost(request.input_types, request.result_types, sample.attributes).flops / 2 / static_cast<double>(made.size());
+      for (std::int64_t i = 0; i < made.size(); ++i) ASSERT_NEAR(made.at(i), meant.at(i), 2e-6 * (terms + 4)) << i;
+    }
   }
 }
 
