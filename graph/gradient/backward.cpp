@@ -92,6 +92,7 @@ Part Backward::take_or_zeros(ValueId value) {
   if (found == cotangents_.end()) return zeros(tracer_.graph().values[value].type);
   const Part part = found->second;
   cotangents_.erase(found);
+  if (std::find(request_.asked.begin(), request_.asked.end(), value) != request_.asked.end()) taken_.insert_or_assign(value, part);
   return part;
 }
 
@@ -169,14 +170,17 @@ std::vector<ValueId> Backward::read_from_outside(NodeId control) const {
   return {found.begin(), found.end()};
 }
 
-/// The carried or merge nodes of a control node whose result behind it is active.
+/// The carried or merge nodes of a control node through which activity reaches their result behind it.
 std::vector<NodeId> Backward::owned(NodeId control, NodeKind kind) const {
   const Graph& graph = tracer_.graph();
   const Node& node = graph.nodes[control];
   std::vector<NodeId> found;
   const std::vector<NodeId>& nodes = graph.regions[kind == NodeKind::carried ? node.regions[0] : node.region].nodes;
-  for (const NodeId id : nodes)
-    if (graph.nodes[id].kind == kind && graph.nodes[id].owner == control && active_[graph.nodes[id].results.back()]) found.push_back(id);
+  for (const NodeId id : nodes) {
+    const Node& each = graph.nodes[id];
+    const auto active = [&](ValueId input) { return active_[input]; };
+    if (each.kind == kind && each.owner == control && std::any_of(each.inputs.begin(), each.inputs.end(), active)) found.push_back(id);
+  }
   return found;
 }
 

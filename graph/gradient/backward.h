@@ -53,6 +53,7 @@ class Backward {
   SavedValues saved_;
   Composer composer_;  ///< at the node that is visited
   Cotangents cotangents_;
+  Cotangents taken_;  ///< of asked values that a loop or branch gives, as they were when its backward part took them
   bool failed_ = false;
   std::optional<Refusal> refusal_;
 };

@@ -28,7 +28,13 @@ struct AdamOptions {
   Tensor rate;
   Tensor step;  ///< how many steps were made before this one, an integer scalar
   double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;
-  double weight_decay = 0;  ///< adam: added to the gradient; adamw: decoupled (0.01 is usual)
+  double weight_decay = 0;  ///< adds `weight_decay * value` to the gradient
+};
+struct AdamwOptions {
+  Tensor rate;
+  Tensor step;  ///< as for adam
+  double beta1 = 0.9, beta2 = 0.999, epsilon = 1e-8;
+  double weight_decay = 0.01;
 };
 struct AdagradOptions {
   Tensor rate;
@@ -111,9 +117,10 @@ std::tuple<NestOf<N>, NestOf<N>, NestOf<N>> adam(const N& values, const N& gradi
 
 /// Adam with decoupled weight decay (Loshchilov and Hutter, 2019): the value first shrinks by `rate * weight_decay`.
 template <class N>
-std::tuple<NestOf<N>, NestOf<N>, NestOf<N>> adamw(const N& values, const N& gradients, const N& m, const N& v, const AdamOptions& options,
+std::tuple<NestOf<N>, NestOf<N>, NestOf<N>> adamw(const N& values, const N& gradients, const N& m, const N& v, const AdamwOptions& options,
                                                   Here here = Here::now()) {
-  return detail::adam_nest(values, gradients, m, v, options, true, here);
+  return detail::adam_nest(values, gradients, m, v,
+                           {options.rate, options.step, options.beta1, options.beta2, options.epsilon, options.weight_decay}, true, here);
 }
 
 /// Adagrad (Duchi et al., 2011), with the sum of squared gradients, which begins with zeros. Returns the next values and sums.

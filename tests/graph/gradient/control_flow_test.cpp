@@ -1,6 +1,7 @@
 // Gradients through loops, branches and effects against central differences, and second order.
 #include <gtest/gtest.h>
 
+#include "executor/check/reference.h"
 #include "graph/gradient/differentiate.h"
 #include "graph/text/text.h"
 #include "graph/vocabulary.h"
@@ -131,6 +132,48 @@ TEST(GradientOfBranches, StandInLoops) {
     const Tracer::State yielded[] = {{"s", r(op::add, {s, loop.inside[0]}), kHere}};
     return r.total(tracer.end_for(yielded)[0]);
   });
+}
+
+TEST(GradientOfLoops, MayAskForTheirResults) {
+  const NamedArrays inputs{{"a", wave({3}, 0.3)}};
+  expect_equal(inputs, [](Tracer& tracer, const Given& in) {
+    const Recorder r{tracer};
+    const Tracer::State first[] = {{"s", in.at("a"), kHere}};
+    const Tracer::Loop loop = tracer.begin_for(Recorder::integer(3), first, kHere);
+    const Tracer::State yielded[] = {{"s", r(op::sin, {loop.inside[0]}), kHere}};
+    const Operand after = tracer.end_for(yielded)[0];
+    tracer.begin_branch(r(op::greater, {r(op::sum, {after}), Recorder::number(-10)}), kHere);
+    const Tracer::State then[] = {{"t", r(op::exp, {after}), kHere}};
+    tracer.begin_otherwise();
+    const Tracer::State otherwise[] = {{"t", after, kHere}};
+    const Operand merged = tracer.end_branch(then, otherwise)[0];
+    const Operand inner = r.total(merged);
+    // The gradients by the loop's result and by the branch's, and by what stands in front of both, in one call.
+    const Operand asked[] = {inner, after, merged, in.at("a")};
+    Operand loss = inner;
+    for (const Operand& slope : tracer.apply(op::gradient, asked, {}, kHere)) loss = r(op::add, {loss, r.total(slope)});
+    return loss;
+  });
+}
+
+TEST(GradientOfLoops, WithoutBoundMayAskForTheirResults) {
+  Tracer tracer("while");
+  const Recorder r{tracer};
+  const Operand x = tracer.input("x", {DType::f64, {}}, {}, kHere);
+  const Tracer::State first[] = {{"x", x, kHere}};
+  const Tracer::Loop loop = tracer.begin_while(first, kHere);
+  tracer.while_condition(r(op::greater, {loop.inside[0], Recorder::number(1)}), kHere);
+  const Tracer::State halved[] = {{"x", r(op::multiply, {loop.inside[0], Recorder::number(0.5)}), kHere}};
+  const Operand after = tracer.end_while(halved)[0];
+  const Operand slope = r(op::gradient, {r(op::multiply, {after, Recorder::number(3)}), after});
+  tracer.output("slope", slope, kHere);
+  const Graph graph = differentiate(tracer.finish());
+  ASSERT_TRUE(graph.ok()) << graph.diagnostics.begin()->message;
+  RunOptions options;
+  options.inputs.emplace("x", Array::scalar(5.0));
+  const Result<RunResult> ran = runtime::run_reference(graph, options);
+  ASSERT_TRUE(ran) << ran.error().message;
+  EXPECT_EQ(ran->outputs.front().second.at(0), 3);
 }
 
 TEST(GradientOfGradients, IsTheSecondDerivative) {

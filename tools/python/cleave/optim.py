@@ -92,7 +92,7 @@ def adam(params: Any, grads: Any, m: Any, v: Any, *, rate: Any, step: Any, beta1
 
 
 def adamw(params: Any, grads: Any, m: Any, v: Any, *, rate: Any, step: Any, beta1: float = 0.9, beta2: float = 0.999,
-          epsilon: float = 1e-8, weight_decay: float = 0) -> tuple[Any, Any, Any]:
+          epsilon: float = 1e-8, weight_decay: float = 0.01) -> tuple[Any, Any, Any]:
     """Adam with decoupled weight decay (Loshchilov and Hutter, 2019): each value first shrinks by `rate * weight_decay`. As `adam`."""
     return _adam("adamw", True, params, grads, m, v, rate, step, beta1, beta2, epsilon, weight_decay)
 
