@@ -11,6 +11,7 @@
 #include "graph/base/boundary.h"
 #include "graph/base/exceptions.h"
 #include "graph/base/stop.h"
+#include "graph/gradient/differentiate.h"
 
 namespace cleave::runtime {
 namespace {
@@ -220,11 +221,27 @@ class Walk {
 
 }  // namespace
 
+namespace {
+
+/// The first error among a graph's diagnostics; null if there is none.
+const Diagnostic* first_mistake(const Graph& graph) {
+  for (const Diagnostic& diagnostic : graph.diagnostics)
+    if (diagnostic.severity == Severity::error) return &diagnostic;
+  return nullptr;
+}
+
+}  // namespace
+
 Result<RunResult> run_reference(const Graph& graph, const RunOptions& options, const std::vector<std::string>& library_paths) {
   const StandardFloats standard;
   const KeptFolder folder;
   return detail::guard_memory([&]() -> Result<RunResult> {
     CLEAVE_CHECK(graph.ok(), "running a graph with errors");
+    if (has_gradient_calls(graph)) {
+      const Graph differentiated = differentiate(graph);
+      if (const Diagnostic* mistake = first_mistake(differentiated)) return Error{mistake->message, mistake->location, ErrorKind::user};
+      return run_reference(differentiated, options, library_paths);
+    }
     auto start = std::chrono::steady_clock::now();
     Result<BoundAttributes> bound = load_host_functions(graph, library_paths);
     if (!bound) return bound.error();
