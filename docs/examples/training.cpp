@@ -15,10 +15,10 @@ struct Line {
 int main() {
   const Graph graph = trace("line", {{"x", "f32[5]"}, {"y", "f32[5]"}}, [](Tensor x, Tensor y) {
     const Line start{zeros({}), zeros({})};
-    const auto trained = for_loop(300, std::tuple(start, start, start), [&](Tensor step, Line line, Line m, Line v) {
+    const auto trained = for_loop(1000, std::tuple(start, start, start), [&](Tensor step, Line line, Line m, Line v) {
       const Tensor loss = named("loss", mean(square(line.slope * x + line.offset - y)));
       const Line slopes = gradient(loss, line);
-      return optim::adam(line, slopes, m, v, {.rate = optim::cosine(0.1, step, 300), .step = step});
+      return optim::adam(line, slopes, m, v, {.rate = optim::cosine(0.1, step, 1000), .step = step});
     });
     return std::get<0>(trained);
   });

@@ -210,7 +210,7 @@ class SarifWriter {
     const std::string* line = lines_.line(where);
     if (!line || before > line->size()) {
       region.begin = before + 1;
-      if (bytes > 0) region.end = region.begin + bytes;
+      region.end = region.begin + bytes;
       return region;
     }
     region.begin = 1 + count_characters(*line, before);

@@ -107,13 +107,16 @@ class SampleMaker {
     const std::int64_t side = std::min(kSide, root_of(static_cast<double>(elements_), 2));
     set("kernel_shape", Integers{3});
     set("pads", Integers{1});
-    take({1, std::max<std::int64_t>(1, elements_ / side / side), side, side});
+    if (sample_.op == &op::avg_pool_gradient) set("extents", Integers{side});
+    const bool two = sample_.op == &op::max_pool_gradient || sample_.op == &op::max_pool_gather;  // x, and as many gradients or values
+    for (int i = 0; i < (two ? 2 : 1); ++i) take({1, std::max<std::int64_t>(1, elements_ / side / side), side, side});
     return true;
   }
 
   bool along_axis() {
     const OpDef& op = *sample_.op;
-    if (&op == &op::max_pool || &op == &op::avg_pool) return pool();
+    for (const OpDef* each : {&op::max_pool, &op::avg_pool, &op::max_pool_gradient, &op::max_pool_gather, &op::avg_pool_gradient})
+      if (&op == each) return pool();
     if (&op == &op::searchsorted) {
       take({1024});
       take({elements_});
@@ -136,7 +139,8 @@ class SampleMaker {
   bool convolution() {
     constexpr std::int64_t kSide = 28, kWindow = 3;
     const bool depthwise = form_ == "depth" && extent_ == kWindow * kWindow;
-    if (!form_.empty() && !depthwise) return false;
+    const bool by_input = sample_.op == &op::conv_input_gradient, by_weight = sample_.op == &op::conv_weight_gradient;
+    if (!form_.empty() && (!depthwise || by_input || by_weight)) return false;
     const std::int64_t places = elements_ / (kWindow * kWindow);
     const std::int64_t side = std::clamp<std::int64_t>(root_of(static_cast<double>(places) / (depthwise ? 8 : 64), 2), 1, kSide);
     const std::int64_t channels =
@@ -144,15 +148,21 @@ class SampleMaker {
                   : std::max<std::int64_t>(8, root_of(static_cast<double>(places) / static_cast<double>(side * side), 2));
     set("pads", Integers{1});
     if (depthwise) set("group", channels);
+    if (by_input) set("extents", Integers{side});
+    if (by_weight) set("kernel_shape", Integers{kWindow});
     take({1, channels, side, side});
-    take({channels, depthwise ? 1 : channels, kWindow, kWindow});
+    if (by_weight)
+      take({1, channels, side, side});
+    else
+      take({channels, depthwise ? 1 : channels, kWindow, kWindow});
     return true;
   }
 
   /// A product of `elements` multiplications.
   bool product() {
     if (sample_.op == &op::attention) return attention();
-    if (sample_.op == &op::conv) return convolution();
+    for (const OpDef* each : {&op::conv, &op::conv_input_gradient, &op::conv_weight_gradient})
+      if (sample_.op == each) return convolution();
     const auto amount = static_cast<double>(elements_);
     std::int64_t rows = root_of(amount, 3), columns = rows, depth = rows;
     const std::int64_t side = form_.empty() ? 0 : root_of(amount / static_cast<double>(extent_), 2);

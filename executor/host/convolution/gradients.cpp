@@ -99,7 +99,7 @@ void InputGradient<T>::run(Workers& workers, const T* g, const T* weight, T* x) 
     return turned_->run(workers, g, room_.data(), nullptr, x, {});
   }
   const std::int64_t depth = conv_.depth();
-  room_.resize(static_cast<std::size_t>(images_ * depth * outs));
+  room_.reserve(images_ * depth * outs);
   for (std::int64_t image = 0; image < conv_.batch; image += images_) {
     const std::int64_t images = std::min(images_, conv_.batch - image);
     MatmulPlan plan = plan_of(depth, outs, conv_.outputs, DTypeOf<T>::value);
@@ -120,7 +120,7 @@ void InputGradient<T>::run(Workers& workers, const T* g, const T* weight, T* x) 
 template <class T>
 void InputGradient<T>::turn(Workers& workers, const T* weight) {
   const std::int64_t taps = conv_.window.taps(), channels = conv_.channels, outputs = conv_.outputs;
-  room_.resize(static_cast<std::size_t>(conv_.groups * outputs * channels * taps));
+  room_.reserve(conv_.groups * outputs * channels * taps);
   workers.each_part(conv_.groups * channels, std::max<std::int64_t>(1, kGatherPiece / (outputs * taps)),
                     [&](std::int64_t begin, std::int64_t end) {
                       for (; begin < end; ++begin) {
@@ -162,9 +162,9 @@ void WeightGradient<T>::run(Workers& workers, const T* x, const T* g, T* weight)
   fill_long(weight, size, T(0));
   if (conv_.batch == 0 || outs == 0) return;
   const std::int64_t columns = images_ * outs;
-  columns_.resize(static_cast<std::size_t>(channels_ * conv_.window.taps() * columns));
-  results_.resize(images_ > 1 ? static_cast<std::size_t>(conv_.outputs * columns) : 0);
-  sums_.resize(static_cast<std::size_t>(conv_.outputs * channels_ * conv_.window.taps()));
+  columns_.reserve(channels_ * conv_.window.taps() * columns);
+  results_.reserve(images_ > 1 ? conv_.outputs * columns : 0);
+  sums_.reserve(conv_.outputs * channels_ * conv_.window.taps());
   plane_rooms_.reserve(workers.threads(), planes_.size() + 2 * code_.width);
   const T* end = x + conv_.batch * conv_.groups * conv_.channels * conv_.window.ins();
   for (std::int64_t image = 0; image < conv_.batch; image += images_) {

@@ -4,9 +4,9 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <optional>
 #include <utility>
-#include <vector>
 
 #include "executor/device/workers.h"
 #include "executor/host/convolution/engine.h"
@@ -16,6 +16,24 @@
 #include "graph/ops/convolution.h"
 
 namespace cleave::runtime::host {
+
+/// Memory for elements that are written before they are read. It is not filled with zeros: that would take long, without a look at the
+/// stop sign.
+template <class T>
+class UnwrittenRoom {
+ public:
+  void reserve(std::int64_t elements) {
+    if (elements <= size_) return;
+    memory_ = std::make_unique_for_overwrite<T[]>(static_cast<std::size_t>(elements));
+    size_ = elements;
+  }
+  [[nodiscard]] T* data() { return memory_.get(); }
+  [[nodiscard]] const T* data() const { return memory_.get(); }
+
+ private:
+  std::unique_ptr<T[]> memory_;
+  std::int64_t size_ = 0;
+};
 
 /// Computes x from the gradient of the result, `g`, and the weights.
 template <class T>
@@ -32,7 +50,7 @@ class InputGradient {
   std::optional<ConvolutionEngine<T>> turned_;   ///< the convolution of g that gives x
   std::int64_t images_ = 1;                      ///< processed together, if there is none
   std::map<std::int64_t, Product<T>> products_;  ///< by images
-  std::vector<T> room_;                          ///< turned weights, or columns
+  UnwrittenRoom<T> room_;                        ///< turned weights, or columns
 };
 
 /// Computes the weights' gradient from x and `g`.
@@ -56,7 +74,7 @@ class WeightGradient {
   const Planes planes_;
   std::int64_t images_ = 1, channels_ = 1;                                ///< processed together
   std::map<std::pair<std::int64_t, std::int64_t>, Product<T>> products_;  ///< by images and channels
-  std::vector<T> columns_, results_, sums_;
+  UnwrittenRoom<T> columns_, results_, sums_;
   Scratch<T> plane_rooms_;
 };
 

@@ -255,8 +255,8 @@ const std::set<std::string> kWithTwin = {"sum",     "prod",         "mean",     
                                          "argmin",  "matmul",       "cumulative_sum", "astype", "equal", "not_equal", "less", "less_equal",
                                          "greater", "greater_equal"};
 
-/// Ops whose operands are matrices, pairs or indices that must fit, or must not contain NaN: samples and tests/reference try them at many
-/// lengths.
+/// Ops whose operands are matrices, windows, pairs or indices that must fit, or must not contain NaN: samples and tests/reference try them
+/// at many lengths.
 const std::set<std::string_view> kElsewhere = {"solve",
                                                "inv",
                                                "det",
@@ -280,6 +280,11 @@ const std::set<std::string_view> kElsewhere = {"solve",
                                                "scatter_nd",
                                                "searchsorted",
                                                "non_max_suppression",
+                                               "conv_input_gradient",
+                                               "conv_weight_gradient",
+                                               "max_pool_gradient",
+                                               "max_pool_gather",
+                                               "avg_pool_gradient",
                                                "roi_align",
                                                "grid_sample"};
 
