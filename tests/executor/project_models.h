@@ -5,6 +5,7 @@
 #include <map>
 
 #include "graph/base/diagnostic_text.h"
+#include "graph/gradient/differentiate.h"
 #include "models/model.h"
 #include "tests/executor/run_support.h"
 #include "tests/support/namespaces.h"
@@ -26,6 +27,7 @@ inline std::vector<ProjectModel> project_models() {
   // Sizes for a build without optimization; where there are none, the model's own files set them.
   const std::map<std::string, std::map<std::string, std::int64_t>> small = {
       {"cpu_only_loop", {{"batch", 16}, {"width", 16}, {"units", 8}}},
+      {"digits_mlp", {{"passes", 1}, {"size", 8}, {"steps", 3}}},
       {"naive_transfer", {{"rows", 16}, {"width", 16}}},
       {"naive_transfer_after", {{"rows", 16}, {"width", 16}}},
       {"power_iteration", {{"n", 32}}},
@@ -37,7 +39,7 @@ inline std::vector<ProjectModel> project_models() {
     if (entry.path().extension() != ".yaml") continue;
     const auto dims = small.find(entry.path().stem().string());
     const ModelOptions options{dims == small.end() ? std::map<std::string, std::int64_t>() : dims->second};
-    ProjectModel model{entry.path().string(), std::make_shared<const Graph>(read_model(entry.path().string(), options)), {}};
+    ProjectModel model{entry.path().string(), std::make_shared<const Graph>(differentiate(read_model(entry.path().string(), options))), {}};
     EXPECT_TRUE(model.graph->ok()) << model.path << ": " << to_text(model.graph->diagnostics);
     if (!model.graph->ok()) continue;
     model.expected = run_with({}, [&](const RunOptions& o) { return run_reference(*model.graph, o, kHostFunctions); });
