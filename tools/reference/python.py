@@ -23,13 +23,14 @@ PARTS = [
     ("Load a program", ["load", "parse"]),
     ("Trace a function", ["trace", "parameter", "constant", "named", "scope", "place", "allow", "for_loop", "while_loop", "until", "cond",
                           "host_function", "host_call"]),
+    ("Gradients", ["gradient", "value_and_gradient", "stop_gradient"]),
     ("Models, plans and runs", ["Model", "TracedModel", "Plan", "Run", "Results"]),
     ("Values and types", ["Tensor", "Type", "Until"]),
     ("Messages", ["Diagnostic", "Note", "Location", "PlacementWarning"]),
     ("Errors", ["Error", "UserError", "FileError", "UnknownNameError", "Cancelled", "UsageError", "MachineError"]),
 ]
 #: Public names that are no functions or classes of the package itself.
-ELSEWHERE = {"__version__", "functions"}
+ELSEWHERE = {"__version__", "functions", "optim"}
 
 
 class Package:

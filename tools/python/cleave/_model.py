@@ -98,11 +98,11 @@ class Model:
     def save_states(self, path: str | os.PathLike[str]) -> None:
         """Writes all states as a safetensors file: `path` itself if it ends in `.safetensors`, else `path/state.safetensors`. The file that
         stood there stays until the new one is complete."""
-        self._states.save(os.fspath(path))
+        self._states.save(os.fspath(path), self._known())
 
     def load_states(self, path: str | os.PathLike[str]) -> None:
         """Reads such a file: the next run starts with its values. One FileError lists missing and surplus names; nothing is changed then."""
-        self._states.load(os.fspath(path))
+        self._states.load(os.fspath(path), self._known())
 
     # Planning.
 

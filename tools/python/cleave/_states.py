@@ -102,9 +102,9 @@ class States:
         value: np.ndarray[Any, Any] = self._holder.state(name)
         return value
 
-    def save(self, path: str) -> None:
+    def save(self, path: str, program: _cleave.Program) -> None:
         """Writes all states to a safetensors file."""
-        values = {name: self.value(name) for name in self._wanted}
+        values = {name: self.value(name) for name in self._names(program)}
         if not values:
             raise UsageError(f"error: `{self._model}` has no states to save")
         file = _file_of(path)
@@ -112,13 +112,18 @@ class States:
             os.makedirs(os.path.dirname(file), exist_ok=True)
         _cleave.write_safetensors(file, values, {"format": "cleave", "model": self._model})
 
-    def load(self, path: str) -> None:
+    def _names(self, program: _cleave.Program) -> list[str]:
+        """The model's states: the program's own, and those that it cannot keep itself."""
+        return [*program.states, *(name for name in self._wanted if name not in program.states)]
+
+    def load(self, path: str, program: _cleave.Program) -> None:
         """Replaces the states by those of such a file, which must have an array for each of them and no other."""
         self.settle()
         file = _file_of(path)
         values = _cleave.read_safetensors(file)
-        wrong = [f"`{name}` is no state of the program" for name in values if name not in self._wanted]
-        wrong += [f"it lacks `{name}`" for name in self._wanted if name not in values]
+        names = self._names(program)
+        wrong = [f"`{name}` is no state of the program" for name in values if name not in names]
+        wrong += [f"it lacks `{name}`" for name in names if name not in values]
         if wrong:
             raise FileError(f"error: {file}: not the states of this program; " + "; ".join(wrong))
         self._holder, self._carried = None, values

@@ -153,6 +153,12 @@ void bind_program(nb::module_& module) {
       .def("save", [](const Program& program, const std::string& path) { check(program.graph->save(path)); })
       .def("text", [](const Program& program) { return print(*program.graph, {.locations = false, .comment = nullptr}); })
       .def("with_states", &with_states, nb::arg("states"))
+      .def_prop_ro("states",
+                   [](const Program& program) {
+                     std::vector<std::string> names;
+                     for (const GraphState& state : states_of(*program.graph)) names.push_back(program.graph->values[state.value].name);
+                     return names;
+                   })
       .def("plan", &make_plan);
 
   module.def("declared_inputs", &inputs_of, nb::arg("path"), nb::arg("text").none(), "Names and types of inputs, as they are written.");
