@@ -79,7 +79,7 @@ class PoolWindows {
   /// elements, `step` apart.
   template <class Body>
   void each(const Body& body) const {
-    const auto& [a, b, c] = static_cast<const std::array<ops::WindowAxis, 3>&>(window_);
+    const ops::WindowAxis &a = window_[0], &b = window_[1], &c = window_[2];
     StopLooks looks;
     std::int64_t p = 0;
     for (const One& outer : axes_[0]) {

@@ -156,10 +156,11 @@ Status write_safetensors(const std::string& path, const SafeTensors& tensors) {
         for (const auto& [name, text] : tensors.metadata) json.field(name, text);
       });
     std::int64_t begin = 0;
-    for (const auto& [name, array] : tensors.arrays) {
+    for (const auto& named : tensors.arrays) {
+      const Array& array = named.second;
       const auto type = std::find_if(kTypes.begin(), kTypes.end(), [&](const auto& each) { return each.second == array.dtype(); });
       const std::int64_t end = begin + array.type().bytes();
-      json.object(name, [&] {
+      json.object(named.first, [&] {
         json.field("dtype", type->first);
         json.list("shape", [&] {
           for (const std::int64_t extent : array.shape()) json.value(extent);

@@ -41,7 +41,7 @@ class Differentiation {
     const std::vector<ValueId>& inputs = graph_.nodes[call].inputs;
     const GradientRequest request{call, inputs[0], {inputs.begin() + 1, inputs.end()}};
     const ActivityAnalysis analysis(graph_, request);
-    const ActiveValues active = analysis.active();
+    const ActiveValues& active = analysis.active();
     Diagnostics found;
     const bool good = analysis.check(found);
     graph_.diagnostics.append(found);
