@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "graph/array/safetensors.h"
+#include "graph/base/output_file.h"
 #include "graph/states.h"
 
 namespace cleave::runtime {
@@ -23,20 +24,25 @@ std::map<std::string, TensorType> types_of(const Graph& graph) {
 
 }  // namespace
 
-Status save_states(const Graph& graph, const std::string& path, const std::function<Result<Array>(const std::string& name)>& state) {
-  const std::map<std::string, TensorType> types = types_of(graph);
-  if (types.empty()) return Error{"the program has no states to save; `resident` keeps parameters from run to run", {}, ErrorKind::usage};
-  SafeTensors tensors;
-  tensors.metadata = {{"format", "cleave"}, {"model", graph.name}};
-  for (const auto& [name, type] : types) {
-    Result<Array> value = state(name);
-    if (!value) return value.error();
-    tensors.arrays.emplace_back(name, *std::move(value));
-  }
+Status check_savable(const Graph& graph, const std::string& path) {
+  if (types_of(graph).empty())
+    return Error{"the program has no states to save; `resident` keeps parameters from run to run", {}, ErrorKind::usage};
   if (const std::filesystem::path folder = std::filesystem::path(file_of(path)).parent_path(); !folder.empty()) {
     std::error_code failed;
     std::filesystem::create_directories(folder, failed);
     if (failed) return Error{folder.string() + ": the folder cannot be created: " + failed.message(), {}, ErrorKind::file};
+  }
+  return check_writable(file_of(path));
+}
+
+Status save_states(const Graph& graph, const std::string& path, const std::function<Result<Array>(const std::string& name)>& state) {
+  if (Status savable = check_savable(graph, path); !savable) return savable;
+  SafeTensors tensors;
+  tensors.metadata = {{"format", "cleave"}, {"model", graph.name}};
+  for (const auto& [name, type] : types_of(graph)) {
+    Result<Array> value = state(name);
+    if (!value) return value.error();
+    tensors.arrays.emplace_back(name, *std::move(value));
   }
   return write_safetensors(file_of(path), tensors);
 }

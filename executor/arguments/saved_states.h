@@ -11,6 +11,10 @@
 
 namespace cleave::runtime {
 
+/// Checks before a run that its states can be saved: an Error (usage) for a program without states, (file) for a path that cannot be
+/// written.
+Status check_savable(const Graph& graph, const std::string& path);
+
 /// Writes the current value of each state; the folder is created if it does not exist. A program without states is an Error
 /// (usage). The file that stood there stays until the new one is complete.
 Status save_states(const Graph& graph, const std::string& path, const std::function<Result<Array>(const std::string& name)>& state);

@@ -208,7 +208,7 @@ void Backward::visit_loop(NodeId id) {
   Cotangents around = std::exchange(cotangents_, {});
   const Tracer::Loop loop = tracer_.begin_for(trips.operand(), states, location, expect);
   const Part last = composer_.subtract(trips, 1);
-  saved_.open({id, tracer_.region(), composer_.subtract(last, {tracer_, loop.counter})});
+  saved_.open({id, composer_.subtract(last, {tracer_, loop.counter})});
   for (std::size_t i = 0; i < outside.size(); ++i) cotangents_.insert_or_assign(outside[i], Part(tracer_, loop.inside[carried.size() + i]));
   for (std::size_t i = 0; i < carried.size(); ++i) add(tracer_.graph().nodes[carried[i]].inputs[1], {tracer_, loop.inside[i]});
   const std::vector<RegionId> regions = tracer_.graph().nodes[id].regions;

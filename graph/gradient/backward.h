@@ -19,7 +19,6 @@ class Backward {
 
   /// Records the gradient and returns one part for each asked value.
   Parts run();
-  [[nodiscard]] bool failed() const { return failed_; }
   /// An operation whose rule refused this call.
   struct Refusal {
     NodeId node;

@@ -20,8 +20,7 @@ class SavedValues {
   /// A forward loop whose backward loop is being recorded.
   struct OpenLoop {
     NodeId forward;
-    RegionId backward;  ///< the body of the backward loop
-    Part trip;          ///< the number of the forward trip that the current backward trip belongs to
+    Part trip;  ///< the number of the forward trip that the current backward trip belongs to
   };
   void open(OpenLoop loop) { open_.push_back(std::move(loop)); }
   void close() { open_.pop_back(); }

@@ -99,6 +99,7 @@ bool Evaluator::check_callee(const std::string& name, Span span) {
     if (inliner) names = inliner->function_names();
     for (const auto& [declared, function] : host_functions) names.push_back(declared);
     for (const OpDef* op : all_functions()) names.emplace_back(op->name);
+    for (const OpDef* transform : {&op::gradient, &op::stop_gradient}) names.emplace_back(transform->name);
     suggestion = instead_of_operation(name);
     if (suggestion.empty()) suggestion = errors.suggest(name, names);
     const std::string last = name.substr(name.rfind('_') + 1);  // "relu" of `torch_relu`

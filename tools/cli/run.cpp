@@ -111,6 +111,8 @@ int run_command(const Options& options) {
   if (Status known = check_outputs(graph, options); !known) return console.fail(known.error());
   auto inputs = read_inputs(graph, options);
   if (!inputs) return console.fail(inputs.error());
+  if (Status saved = options.save.empty() ? Status() : runtime::check_savable(graph, options.save); !saved)
+    return console.fail(saved.error());
   if (Status loaded = load_states(graph, options.load, *inputs); !loaded) return console.fail(loaded.error());
   if (Status given = check_all_given(graph, *inputs); !given) return console.fail(given.error());
   auto plan = make_plan(graph, options);
