@@ -30,11 +30,12 @@ Part spread(Composer& c, const Part& x, std::size_t axis, std::int64_t step) {
   return c(op::slice, {padded}, {{"starts", Integers(shape.size(), 0)}, {"stops", stops}});
 }
 
-/// Adds the cotangents to those of the elements that stand at `indices` along an axis.
+/// `sum` with the result's cotangents added to the elements that stand at `indices` along an axis.
+Part added_at(Composer& c, GradientCall& call, const Part& sum, const Part& indices, std::int64_t axis) {
+  return c(op::scatter, {sum, indices, call.cotangent(0)}, {{"axis", axis}, {"reduction", std::string("add")}});
+}
 void give_at(Composer& c, GradientCall& call, const Part& indices, std::int64_t axis) {
-  call.give_into(0, [&](const Part& sum) {
-    return c(op::scatter, {sum, indices, call.cotangent(0)}, {{"axis", axis}, {"reduction", std::string("add")}});
-  });
+  call.give_into(0, [&](const Part& sum) { return added_at(c, call, sum, indices, axis); });
 }
 
 }  // namespace
@@ -79,14 +80,11 @@ void take_along_axis(Composer& c, GradientCall& call) {
   const std::int64_t axis = call.attributes().get<std::int64_t>("axis");
   const Shape& shape = call.result_type(0).shape;
   const Part all = call.operand_type(1).shape == shape ? call.operand(1) : c(op::broadcast_to, {call.operand(1)}, {{"shape", shape}});
-  const auto scattered = [&](const Part& sum) {
-    return c(op::scatter, {sum, all, call.cotangent(0)}, {{"axis", axis}, {"reduction", std::string("add")}});
-  };
   Shape wide = shape;  // that of x, broadcast along the other axes
-  const auto along = static_cast<std::size_t>(axis < 0 ? axis + x.rank() : axis);
+  const auto along = static_cast<std::size_t>(*find_axis(axis, x.rank()));
   wide[along] = x.shape[along];
-  if (wide == x.shape) return call.give_into(0, scattered);
-  call.give(0, scattered(c(op::zeros, {}, {{"shape", wide}, {"dtype", x.dtype}})));
+  if (wide == x.shape) return give_at(c, call, all, axis);
+  call.give(0, added_at(c, call, c(op::zeros, {}, {{"shape", wide}, {"dtype", x.dtype}}), all, axis));
 }
 
 void dynamic_slice(Composer& c, GradientCall& call) {

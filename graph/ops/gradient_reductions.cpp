@@ -2,6 +2,7 @@
 #include "graph/ops/gradient_rules.h"
 #include "graph/ops/gradient_term.h"
 #include "graph/ops/rules.h"
+#include "graph/ops/sums.h"
 
 namespace cleave::ops::gradients {
 namespace {
@@ -18,11 +19,7 @@ Term kept(Composer& c, const GradientCall& call, const Part& part) {
 
 std::int64_t reduced_elements(const GradientCall& call) {
   const TensorType& x = call.operand_type(0);
-  const AxisMarks marked = marked_axes(call.attributes(), x.rank());
-  std::int64_t count = 1;
-  for (std::size_t axis = 0; axis < x.shape.size(); ++axis)
-    if (marked[axis]) count *= x.shape[axis];
-  return count;
+  return marked_elements(x.shape, marked_axes(call.attributes(), x.rank()));
 }
 
 std::vector<std::int64_t> reduced_axes(const GradientCall& call) {
@@ -37,6 +34,13 @@ std::vector<std::int64_t> reduced_axes(const GradientCall& call) {
 Term sum_kept(const GradientCall& call, const Term& x) {
   Composer& c = *x.composer();
   return {c, c(op::sum, {x.part()}, {{"axis", reduced_axes(call)}, {"keepdims", true}})};
+}
+
+/// The sum along the axis of a softmax, kept with extent 1.
+Term sum_of_lines(const GradientCall& call, const Term& x) {
+  Composer& c = *x.composer();
+  const Integers axis{call.attributes().get<std::int64_t>("axis")};
+  return {c, c(op::sum, {x.part()}, {{"axis", axis}, {"keepdims", true}})};
 }
 
 /// Element i + `by` of an axis in the place of element i; zeros at the end.
@@ -129,16 +133,12 @@ void min(Composer& c, GradientCall& call) {
 void softmax(Composer& c, GradientCall& call) {
   const Term g(c, call.cotangent(0)), r(c, call.result(0));
   const Term weighted = g * r;
-  const std::int64_t axis = call.attributes().get<std::int64_t>("axis");
-  const Term total(c, c(op::sum, {weighted.part()}, {{"axis", std::vector<std::int64_t>{axis}}, {"keepdims", true}}));
-  call.give(0, (weighted - r * total).part());
+  call.give(0, (weighted - r * sum_of_lines(call, weighted)).part());
 }
 
 void log_softmax(Composer& c, GradientCall& call) {
   const Term g(c, call.cotangent(0)), r(c, call.result(0));
-  const std::int64_t axis = call.attributes().get<std::int64_t>("axis");
-  const Term total(c, c(op::sum, {g.part()}, {{"axis", std::vector<std::int64_t>{axis}}, {"keepdims", true}}));
-  call.give(0, (g - gradients::call(op::exp, r) * total).part());
+  call.give(0, (g - gradients::call(op::exp, r) * sum_of_lines(call, g)).part());
 }
 
 }  // namespace cleave::ops::gradients

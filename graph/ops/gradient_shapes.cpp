@@ -6,9 +6,8 @@
 namespace cleave::ops::gradients {
 namespace {
 
-std::size_t axis_of(const GradientCall& call, std::size_t rank) {
-  const std::int64_t axis = call.attributes().get<std::int64_t>("axis");
-  return static_cast<std::size_t>(axis < 0 ? axis + static_cast<std::int64_t>(rank) : axis);
+std::size_t axis_of(const GradientCall& call, int rank) {
+  return static_cast<std::size_t>(*find_axis(call.attributes().get<std::int64_t>("axis"), rank));
 }
 
 /// The part of `x` from `start` to `stop` along an axis.
@@ -55,7 +54,7 @@ void flip(Composer& c, GradientCall& call) {
 }
 
 void concat(Composer& c, GradientCall& call) {
-  const std::size_t axis = axis_of(call, static_cast<std::size_t>(call.result_type(0).rank()));
+  const std::size_t axis = axis_of(call, call.result_type(0).rank());
   std::int64_t start = 0;
   for (std::size_t i = 0; i < call.operands(); ++i) {
     const std::int64_t stop = start + call.operand_type(i).shape[axis];
@@ -65,7 +64,7 @@ void concat(Composer& c, GradientCall& call) {
 }
 
 void stack(Composer& c, GradientCall& call) {
-  const std::size_t axis = axis_of(call, static_cast<std::size_t>(call.result_type(0).rank()));
+  const std::size_t axis = axis_of(call, call.result_type(0).rank());
   for (std::size_t i = 0; i < call.operands(); ++i) {
     if (!call.wants(i)) continue;
     const auto at = static_cast<std::int64_t>(i);
@@ -86,7 +85,7 @@ void pad(Composer& c, GradientCall& call) {
 
 void repeat(Composer& c, GradientCall& call) {
   const TensorType& x = call.operand_type(0);
-  const std::size_t axis = axis_of(call, x.shape.size());
+  const std::size_t axis = axis_of(call, x.rank());
   Shape split = x.shape;
   split.insert(split.begin() + static_cast<std::ptrdiff_t>(axis) + 1, call.attributes().get<std::int64_t>("repeats"));
   const Integers summed{static_cast<std::int64_t>(axis) + 1};

@@ -12,7 +12,7 @@ void ChunksToHost::reset(const RunOptions& options, const CallerMemory& memory) 
   taken_ = 0;
 }
 
-/// Into the caller's memory in one go: nobody takes single chunks there.
+/// Copies into the caller's memory in one go, since single chunks are not read there.
 bool ChunksToHost::device_step(CommandQueue& queue, const Origin& here) {
   if (target()) return RingToHost::device_step(queue, here);
   Ring::Slot* const slot = ring().next(queue.run(), queue.id(), here);
