@@ -1,5 +1,6 @@
 // resize: a composite function. Axis by axis, each result is a weighted sum of one (nearest), two (linear) or four (cubic) elements whose
 // positions and weights follow from the extents. If antialiasing needs more, the sums are a product with the matrix of the weights.
+#include <algorithm>
 #include <array>
 #include <cmath>
 
@@ -233,21 +234,20 @@ Part with_outside(Composer& c, const Part& x, const ResampledAxis& axis, const A
 
 Parts expand_resize(Composer& c, const Parts& inputs, const Attributes& attributes) {
   const TensorType given = inputs[0].type();
-  const auto axes = find_resized(std::span(&given, 1), attributes);
+  auto axes = std::get<0>(find_resized(std::span(&given, 1), attributes));
+  TensorType result = given;
+  for (const ResampledAxis& axis : axes) result.shape[static_cast<std::size_t>(axis.at)] = axis.out;
+  if (result.elements() == 0) return {c(op::zeros, {}, {{"shape", result.shape}, {"dtype", given.dtype}})};
+  // What shrinks comes first, so that nothing in between is larger than both x and the result.
+  std::stable_partition(axes.begin(), axes.end(), [](const ResampledAxis& axis) { return axis.out < axis.in; });
   const bool narrow = given.dtype == DType::f16 || given.dtype == DType::bf16;
   const bool widens = narrow && attributes.get<std::string>("mode") != "nearest";
   Part x = widens ? c(op::astype, {inputs[0]}, {{"dtype", DType::f32}}) : inputs[0];
-  for (const ResampledAxis& axis : std::get<0>(axes)) {
+  for (const ResampledAxis& axis : axes) {
     if (axis.stays()) continue;
-    if (axis.in == 0 || axis.out == 0) {
-      Shape shape = x.shape();
-      shape[static_cast<std::size_t>(axis.at)] = axis.out;
-      x = c(op::zeros, {}, {{"shape", shape}, {"dtype", x.dtype()}});
-    } else {
-      const Taps taps = taps_of(axis, attributes);
-      x = taps.places.size() > kMostTaken ? product_along(c, x, axis, taps) : take_along(c, x, axis, taps);
-      if (attributes.get<std::string>("coordinate_transformation_mode") == "tf_crop_and_resize") x = with_outside(c, x, axis, attributes);
-    }
+    const Taps taps = taps_of(axis, attributes);
+    x = taps.places.size() > kMostTaken ? product_along(c, x, axis, taps) : take_along(c, x, axis, taps);
+    if (attributes.get<std::string>("coordinate_transformation_mode") == "tf_crop_and_resize") x = with_outside(c, x, axis, attributes);
   }
   return {widens ? c(op::astype, {x}, {{"dtype", given.dtype}}) : x};
 }

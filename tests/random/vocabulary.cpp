@@ -175,6 +175,7 @@ std::optional<std::int64_t> index_extent(const DrawnCall& call, std::size_t oper
     return x.empty() ? 1 : *std::min_element(x.begin(), x.end());
   }
   if (name == "roi_align" && operand == 2) return x[0];
+  if (name == "cross_entropy" && operand == 1 && is_integer(call.operands[1].dtype)) return x.empty() ? 1 : x.back();
   return std::nullopt;
 }
 
