@@ -120,8 +120,7 @@ Status Context::read_architecture() {
   const std::pair<CUdevice_attribute, int*> facts[] = {{CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, &architecture_.major},
                                                        {CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, &architecture_.minor},
                                                        {CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, &architecture_.multiprocessors},
-                                                       {CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS, &waits_for_words_},
-                                                       {CU_DEVICE_ATTRIBUTE_KERNEL_EXEC_TIMEOUT, &limits_kernels_}};
+                                                       {CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS, &waits_for_words_}};
   for (const auto& [attribute, value] : facts) {
     Status status = check("cuDeviceGetAttribute", api_.cuDeviceGetAttribute(value, attribute, device_));
     if (!status) return status;

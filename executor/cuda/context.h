@@ -41,8 +41,6 @@ class Context {
   [[nodiscard]] const Architecture& architecture() const { return architecture_; }
   /// True if a stream can wait for a 64-bit word in page-locked memory.
   [[nodiscard]] bool waits_for_words() const { return waits_for_words_ != 0; }
-  /// True if the system ends kernels that run for some seconds, as on a GPU with a display.
-  [[nodiscard]] bool limits_kernels() const { return limits_kernels_ != 0; }
   /// The GPU and its driver in words. A choice that was made on one machine (such as a matmul algorithm) is valid for equal descriptions.
   [[nodiscard]] const std::string& description() const { return description_; }
 
@@ -55,7 +53,7 @@ class Context {
   CUdevice device_ = 0;
   CUcontext context_ = nullptr;
   Architecture architecture_;
-  int waits_for_words_ = 0, limits_kernels_ = 0;
+  int waits_for_words_ = 0;
   std::string description_;
   mutable std::atomic<bool> lost_ = false;
   std::atomic<bool> stuck_ = false;

@@ -4,7 +4,6 @@
 
 namespace cleave::runtime::cuda {
 
-// The first thread waits, and reads the host's word past the caches; the fence and the barrier order the reads of all threads behind it.
 // The kernel reads the value past the caches, because the host wrote it to page-locked memory a moment ago. A reader that sees the word
 // sees the whole value: the barrier orders every thread's writes before the fence of the thread that writes the word (PTX ISA 8.5, memory
 // consistency model: causality order).
@@ -12,16 +11,7 @@ const std::string& handover_text() {
   static const std::string text = R"(
 struct __align__(16) Pack { unsigned a, b, c, d; };
 extern "C" __global__ void __launch_bounds__(1024) handover(unsigned long long to, unsigned long long from, unsigned long long bytes,
-    unsigned long long note, unsigned long long command, unsigned long long word, unsigned long long number,
-    unsigned long long awaited, unsigned long long after) {
-  if (awaited != 0) {
-    if (threadIdx.x == 0) {
-      while (*(const volatile unsigned long long*)awaited < after) {
-      }
-      __threadfence_system();
-    }
-    __syncthreads();
-  }
+    unsigned long long note, unsigned long long command, unsigned long long word, unsigned long long number) {
   const unsigned packs = (unsigned)(bytes / 16);
   const volatile unsigned* in = (const volatile unsigned*)from;
   Pack* out = (Pack*)to;

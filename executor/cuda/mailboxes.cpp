@@ -1,7 +1,5 @@
 #include "executor/cuda/mailboxes.h"
 
-#include <iterator>
-
 namespace cleave::runtime::cuda {
 namespace {
 
@@ -37,8 +35,7 @@ Status CudaMailboxes::wait_for_host(const Mailbox& mailbox, std::uint64_t number
 
 Status CudaMailboxes::hand_over(Handover what, CUstream stream) const {
   const KernelLaunch shape = handover_launch(static_cast<std::int64_t>(what.bytes));
-  void* parameters[] = {&what.to, &what.from, &what.bytes, &what.note, &what.command, &what.word, &what.number, &what.awaited, &what.after};
-  static_assert(std::size(parameters) == kHandoverParameters);
+  void* parameters[] = {&what.to, &what.from, &what.bytes, &what.note, &what.command, &what.word, &what.number};
   return context_.check("cuLaunchKernel",
                         context_.api().cuLaunchKernel(handover_, 1, 1, 1, shape.block[0], 1, 1, 0, stream, parameters, nullptr));
 }
@@ -47,13 +44,7 @@ Status CudaMailboxes::hand_over(Handover what, CUstream stream) const {
 Status CudaMailboxes::deliver(const Delivery& delivery, const Origin& origin, PreparedPieces* pieces, Handover what) {
   if (pieces && pieces->launch.function) pieces->launch.values[pieces->packed] = address_of(delivery.slot.data);
   return streams_.enqueue(Stream::compute, origin, [&](CUstream stream, std::uint64_t command) {
-    Status status;
-    if (context_.limits_kernels() || streams_.measures(Stream::compute) || (pieces && pieces->launch.function)) {
-      status = wait_for_host(delivery.mailbox, delivery.after, stream);
-    } else if (delivery.mailbox.told() < delivery.after) {
-      what.awaited = address_of(delivery.mailbox.host_word());
-      what.after = delivery.after;
-    }
+    Status status = wait_for_host(delivery.mailbox, delivery.after, stream);
     if (status && pieces && pieces->launch.function) status = enqueue(context_, pieces->launch, stream, command);
     if (what.note != 0) what.command = command;
     what.word = address_of(delivery.mailbox.device_word());

@@ -1,6 +1,5 @@
-// CudaMailboxes: host and GPU hand over small values through page-locked memory (executor/device/mailbox.h). The GPU waits for the host in
-// the hand-over kernel; by a driver command in front of it where kernels have a time limit, where a kernel packs coalesced values first,
-// and where the wait is to be told from the work on a timeline.
+// CudaMailboxes: host and GPU hand over small values through page-locked memory (executor/device/mailbox.h). The GPU waits for the host by
+// a driver command in front of a kernel.
 #pragma once
 
 #include <vector>

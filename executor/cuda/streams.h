@@ -80,7 +80,6 @@ class CudaStreams final : public Streams, public Timestamps {
   Status measure() override;
   void label(Stream stream, std::uint64_t label) override { spans_.label(stream, label); }
   /// Called after a command's own wait for the host, so that the wait is not counted as work.
-  [[nodiscard]] bool measures(Stream stream) const { return spans_.labelled(stream); }
   Status behind_wait(Stream stream) { return spans_.labelled(stream) ? spans_.behind_wait(stream, line(stream).stream.get()) : Status(); }
   Status measured(Stream stream, bool last, std::vector<Measured>& to) override;
 

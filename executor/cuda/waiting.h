@@ -21,7 +21,7 @@ namespace cleave::runtime::cuda {
 class Lookout {
  public:
   using Clock = std::chrono::steady_clock;
-  static constexpr std::chrono::microseconds kLongest{5000};
+  static constexpr std::chrono::microseconds kLongest{1000};
   static constexpr std::int64_t kMostTaken = 2;
 
   /// The time, and the state of the waiting thread's core.

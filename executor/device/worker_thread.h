@@ -1,5 +1,5 @@
 // WorkerThread: a reusable thread that executes one job after another for its owner. Starting a job costs a wake-up instead of a thread
-// creation, and not even that soon after the last job.
+// creation.
 #pragma once
 
 #include <condition_variable>
@@ -7,7 +7,6 @@
 #include <memory>
 #include <mutex>
 
-#include "executor/device/awake.h"
 #include "graph/base/thread.h"
 
 namespace cleave::runtime {
@@ -37,45 +36,34 @@ class WorkerThread {
   /// Waits until the last started job is done.
   void wait() {
     std::unique_lock lock(mutex_);
-    wait_until(lock, [this] { return !job_; });
+    changed_.wait(lock, [this] { return !job_; });
   }
 
  private:
-  /// The pause between two runs of a program that is called again and again.
-  static constexpr std::chrono::microseconds kAwake{500};
-
   WorkerThread() = default;
-  template <class Ready>
-  void wait_until(std::unique_lock<std::mutex>& lock, const Ready& ready) {
-    stay_awake(lock, changes_, kAwake, ready);
-    changed_.wait(lock, ready);
-  }
   template <class F>
   void change(F&& f) {
     {
       const std::lock_guard lock(mutex_);
       f();
     }
-    changes_.fetch_add(1, std::memory_order_relaxed);
     changed_.notify_all();
   }
   void work() {
     std::unique_lock lock(mutex_);
     for (;;) {
-      wait_until(lock, [this] { return job_ || leaving_; });
+      changed_.wait(lock, [this] { return job_ || leaving_; });
       if (!job_) return;
       lock.unlock();
       job_();  // no other thread touches it until it is null
       lock.lock();
       job_ = nullptr;
-      changes_.fetch_add(1, std::memory_order_relaxed);
       changed_.notify_all();
     }
   }
 
   std::mutex mutex_;
   std::condition_variable changed_;
-  std::atomic<std::uint64_t> changes_ = 0;
   std::function<void()> job_;
   bool leaving_ = false;
   Thread thread_;  ///< last member: its thread uses those above

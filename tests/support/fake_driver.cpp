@@ -33,8 +33,7 @@ constexpr std::byte kPoison{0xFF};
 FakeDriver::FakeDriver(Schedule schedule, std::uint64_t seed) : schedule_(schedule), random_(seed), number_(++drivers) {
   CLEAVE_CHECK(!the_driver, "two fake drivers at once");
   the_driver = this;
-  teach(cuda::handover_text(), cuda::handover_launch(1).entry, cuda::kHandoverParameters,
-        [this](const std::vector<std::uint64_t>& values) { hand_over(values); });
+  teach(cuda::handover_text(), cuda::handover_launch(1).entry, 7, [this](const std::vector<std::uint64_t>& values) { hand_over(values); });
   teach(cuda::deciding_text(), cuda::deciding_launch().entry, cuda::kDecidingParameters,
         [this](const std::vector<std::uint64_t>& values) { decide(values); });
 }
@@ -87,7 +86,7 @@ cuda::LaunchWords* FakeDriver::launch_of(std::uint64_t ticket) {
 
 /// The kernel that moves small values to and from page-locked memory; it belongs to no operation.
 void FakeDriver::hand_over(const std::vector<std::uint64_t>& values) {
-  const cuda::Handover what{values[0], values[1], values[2], values[3], values[4], values[5], values[6], values[7], values[8]};
+  const cuda::Handover what{values[0], values[1], values[2], values[3], values[4], values[5], values[6]};
   ++handed_over_;
   if (what.to % 16 != 0 || what.from % 16 != 0) misuse("a value handed over that is not aligned");
   std::byte* to = what.bytes > 0 ? resolve(what.to, what.bytes) : nullptr;
@@ -408,12 +407,6 @@ CUresult FakeDriver::explain(CUfunction handle, void** parameters, Item& item) {
     for (std::size_t i = 0; i < values.size(); ++i) std::memcpy(&values[i], parameters[i], sizeof values[i]);
     item.action = [act = taught->second.act, values] { act(values); };
     item.label = function->entry;
-    if (function->text == cuda::handover_text() && values[7] != 0) {
-      item.word = reinterpret_cast<const std::uint64_t*>(values[7]);
-      item.version = values[8];
-      item.waits = true;
-      if (values[7] % 8 != 0 || !page_locked(item.word, sizeof *item.word)) misuse("a wait for a word that is not in page-locked memory");
-    }
     return CUDA_SUCCESS;
   }
   if (!computes_) {
@@ -551,12 +544,7 @@ void FakeCalls::fill_device(cuda::DriverApi& t) {
   t.cuDeviceGetAttribute = [](int* value, CUdevice_attribute attribute, CUdevice) {
     const bool major = attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR;
     const bool words = attribute == CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS;
-    const bool limit = attribute == CU_DEVICE_ATTRIBUTE_KERNEL_EXEC_TIMEOUT;
-    *value = limit                                                       ? driver().limits_kernels_
-             : major                                                     ? 9
-             : attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR ? 0
-             : words                                                     ? driver().waits_for_words_
-                                                                         : 132;
+    *value = major ? 9 : attribute == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR ? 0 : words ? driver().waits_for_words_ : 132;
     return call(
         "cuDeviceGetAttribute", [](D&) { return CUDA_SUCCESS; }, false);
   };

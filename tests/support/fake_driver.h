@@ -94,8 +94,6 @@ class FakeDriver {
   std::function<Result<std::unique_ptr<runtime::Device>>(int, const ExecutorOptions&)> opener(
       cuda::CudaOptions options = {}, std::shared_ptr<const cuda::Libraries> libraries = nullptr);
 
-  /// Simulates a GPU with a display, whose kernels have a time limit.
-  void limit_kernels() { limits_kernels_ = 1; }
   /// Simulates a GPU that cannot wait for words in memory.
   void wait_for_no_words() { waits_for_words_ = false; }
   /// The context stack of the calling thread, the current context last. The caller may push other contexts.
@@ -300,7 +298,6 @@ class FakeDriver {
   std::map<std::pair<std::string, std::string>, std::vector<KernelRecord>> records_;
   std::map<std::pair<std::string, std::string>, Taught> taught_;
   bool pageable_ = false, computes_ = true, waits_for_words_ = true, conditional_ = true;
-  int limits_kernels_ = 0;
   std::size_t memory_bytes_ = std::size_t{1} << 30;
   std::int64_t own_texts_ = 0;
   std::int64_t calls_ = 0, executed_ = 0, fail_call_ = 0, fail_command_ = 0, stall_command_ = 0;

@@ -61,7 +61,6 @@ void fill_device(cuda::DriverApi& t) {
       case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR: *value = 9; break;
       case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR: *value = 0; break;
       case CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS: *value = stub().traits->waits_for_words ? 1 : 0; break;
-      case CU_DEVICE_ATTRIBUTE_KERNEL_EXEC_TIMEOUT: *value = 0; break;
       default: *value = 132;
     }
     return CUDA_SUCCESS;

@@ -23,8 +23,7 @@ CUresult launch(CUfunction function, CUstream stream, void** parameters) {
   command.seconds = stub().traits->launch_seconds;
   if (reinterpret_cast<const StubFunction*>(function)->hands_over) {
     cuda::Handover what;
-    std::uint64_t* const values[] = {&what.to,   &what.from,   &what.bytes,   &what.note, &what.command,
-                                     &what.word, &what.number, &what.awaited, &what.after};
+    std::uint64_t* const values[] = {&what.to, &what.from, &what.bytes, &what.note, &what.command, &what.word, &what.number};
     for (std::size_t i = 0; i < std::size(values); ++i) std::memcpy(values[i], parameters[i], sizeof *values[i]);
     command.to = at<std::byte>(what.to);
     command.from = at<const std::byte>(what.from);
@@ -34,13 +33,6 @@ CUresult launch(CUfunction function, CUstream stream, void** parameters) {
     command.word = at<std::uint64_t>(what.word);
     command.number = what.number;
     command.seconds += stub().streams->copy_seconds(what.bytes);
-    if (what.awaited != 0) {
-      StubCommand wait;
-      wait.kind = StubCommand::Kind::wait_for_word;
-      wait.word = at<std::uint64_t>(what.awaited);
-      wait.number = what.after;
-      if (const CUresult result = put(stream, wait); result != CUDA_SUCCESS) return result;
-    }
   }
   return put(stream, command);
 }

@@ -66,8 +66,6 @@ TEST(CudaMailboxes, BringTheRightValuesInEveryOrder) {
   for (std::uint64_t seed = 0; seed < 24; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     FakeDriver driver(static_cast<Schedule>(seed % 3), seed);
-    const bool limited = seed % 4 == 3;
-    if (limited) driver.limit_kernels();
     {
       const std::unique_ptr<Executor> executor =
           executor_for(planned, mailbox_setup(driver, seed % 2 == 0 ? 1 : 64, 1 + static_cast<int>(seed / 3 % 3)));
@@ -76,9 +74,6 @@ TEST(CudaMailboxes, BringTheRightValuesInEveryOrder) {
         expect_equal(run_with(options, [&](const RunOptions& o) { return executor->run(o); }), expected, false);
     }
     EXPECT_GT(driver.count("cuStreamWaitValue64") + driver.count("cuLaunchKernel"), 3 * 60);
-    if (!limited) {
-      EXPECT_EQ(driver.count("cuStreamWaitValue64"), 0) << "the kernel waits itself";
-    }
     EXPECT_THAT(driver.misuses(), IsEmpty());
     EXPECT_EQ(driver.leaks(), "");
   }
@@ -101,7 +96,7 @@ TEST(CudaMailboxes, RunProgramsOfAllKindsAsTheReferenceDoes) {
         EXPECT_EQ(program.log->lines, program.effects);
       }
     }
-    mailboxes += driver.handed_over() > 0 ? 1 : 0;
+    mailboxes += driver.count("cuStreamWaitValue64") > 0 ? 1 : 0;
     EXPECT_THAT(driver.misuses(), IsEmpty());
     EXPECT_EQ(driver.leaks(), "");
     if (HasFailure()) return;
@@ -109,7 +104,7 @@ TEST(CudaMailboxes, RunProgramsOfAllKindsAsTheReferenceDoes) {
   EXPECT_GT(mailboxes, draws(10));
 }
 
-/// An iteration costs one launch for each transferred value, and no copies.
+/// An iteration costs one launch for each transferred value and one wait for each value that the host sends, and no copies.
 TEST(CudaMailboxes, CostFewCallsATrip) {
   const auto graph = loop(200, halve);
   const RunOptions options = options_of(*graph);
@@ -124,7 +119,7 @@ TEST(CudaMailboxes, CostFewCallsATrip) {
     const auto old = before.find(call);
     return driver.count(call) - (old == before.end() ? 0 : old->second);
   };
-  EXPECT_EQ(in_run("cuStreamWaitValue64"), 0);
+  EXPECT_LE(in_run("cuStreamWaitValue64"), 200 + 1);  // one wait for w
   EXPECT_LE(in_run("cuMemcpyHtoDAsync"), 1);
   EXPECT_EQ(in_run("cuMemcpyDtoHAsync"), 1);
   EXPECT_LE(in_run("cuStreamWaitEvent"), 4);
@@ -316,18 +311,16 @@ TEST(Handover, CopiesEachByteAndSaysSo) {
     for (std::size_t i = 0; i < bytes; ++i) from[i] = static_cast<std::byte>(i * 7 + 1);
     std::fill(std::begin(to), std::end(to), std::byte{0});
     std::uint64_t words[2] = {0, 0};
-    const std::uint64_t told = 4;
     for (const bool noted : {false, true}) {
       words[0] = words[1] = 0;
       const auto address = [](const void* p) { return reinterpret_cast<unsigned long long>(p); };
-      const unsigned long long parameters[] = {address(to), address(from),  bytes, noted ? address(&words[0]) : 0, 77, address(&words[1]),
-                                               5,           address(&told), 3};
+      const unsigned long long parameters[] = {address(to), address(from),      bytes, noted ? address(&words[0]) : 0,
+                                               77,          address(&words[1]), 5};
       MemoryChecker memory;
       const auto size = static_cast<std::int64_t>(bytes);
       memory.add({address(from), size, 1, "from"});
       memory.add({address(to), size, 1, "to", false, true});
       memory.add({address(words), sizeof words, 8, "words", true, true});
-      memory.add({address(&told), sizeof told, 8, "told"});
       const Status status = emulator.launch(source, 0, parameters, memory);
       ASSERT_TRUE(status.ok()) << status.error().message;
       EXPECT_EQ(0, std::memcmp(to, from, bytes));
