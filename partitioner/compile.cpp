@@ -43,6 +43,7 @@ struct Draft {
   double bound_seconds = 0;
   std::optional<PlannedGraph> planned;
   WorkedOutPlan chosen;
+  std::optional<SmallerProgram> smaller;
   std::optional<HostFlow> flow;
   TriedEdits tried;
 
@@ -79,13 +80,15 @@ Sinkable find_sinkable(const Draft& d) {
   return moves ? Sinkable(d.graph(), *d.plan.costed.uses, d.plan.costed.frequency) : Sinkable(d.graph());
 }
 
-/// The plan becomes one of the sunk graph, if that costs less.
-void adopt_sunk(Draft& d, std::optional<SunkProgram> sunk) {
-  if (!sunk) return;
-  d.plan.graph = std::move(sunk->graph);
-  d.plan.costed = std::move(sunk->costed);
-  d.optimum = std::move(sunk->optimum);
-  d.baselines = std::move(sunk->baselines);
+/// The plan becomes one of the changed graph.
+void adopt_changed(Draft& d, ChangedProgram changed) {
+  d.plan.graph = std::move(changed.graph);
+  d.plan.costed = std::move(changed.costed);
+  d.optimum = std::move(changed.optimum);
+  d.baselines = std::move(changed.baselines);
+}
+void adopt_sunk(Draft& d, std::optional<ChangedProgram> sunk) {
+  if (sunk) adopt_changed(d, *std::move(sunk));
 }
 
 /// What candidates of the graph share. It refers to the draft's costs.
@@ -97,9 +100,21 @@ PlannedGraph share_graph(const Draft& d) {
   return {d.plan.graph, d.plan.costed, fits, deepen};
 }
 
-/// Replaces a plan that does not fit into the accelerator's memory. The costs then name memory as the cause of what only it keeps on the
-/// host.
-void adopt_fitted(Draft& d, FittedPlan fitted) {
+/// The program of least cost that fits into the accelerator's memory because values are computed again.
+std::optional<SmallerProgram> compute_again(const Draft& d) {
+  return save_memory(d.graph(), d.model(), d.plan.costed, d.chosen, d.options.find_peak, d.memory_bytes());
+}
+
+/// Replaces a plan that does not fit into the accelerator's memory by the cheaper of two: one whose values are computed again, if there is
+/// one, and one in which work leaves the accelerator. The costs of the latter name memory as the cause of what only it keeps on the host.
+void adopt_fitting(Draft& d, Result<FittedPlan> result) {
+  if (d.smaller && (!result || d.smaller->program.optimum.objective_seconds <= result->plan.placement.objective_seconds)) {
+    adopt_changed(d, std::move(d.smaller->program));
+    d.plan.saved = std::move(d.smaller->saved);
+    d.chosen = work_out(d.planned.emplace(share_graph(d)), with_bound(d.optimum, d.bound_seconds));
+    return;
+  }
+  FittedPlan fitted = d.value_or_refuse(std::move(result));
   if (d.refused) return;
   d.chosen = std::move(fitted.plan);
   d.plan.costed.problem.accelerator_memory_bytes = fitted.capacity_bytes;
@@ -234,8 +249,10 @@ constexpr Step kSteps[] = {
      [](Draft& d) { adopt_sunk(d, sink_into_loops(d.graph(), d.model(), d.plan.costed, d.sinkable, d.optimum)); }, can_sink, broken_optimum, optimum_text},
     {{"transfers-and-split", "what moves, where and when, and the program of each device"},
      [](Draft& d) { d.chosen = work_out(d.planned.emplace(share_graph(d)), with_bound(d.optimum, d.bound_seconds)); }, nullptr, broken_program, program_text},
-    {{"fit-memory", "work leaves the accelerator until the rest fits into its memory"},
-     [](Draft& d) { adopt_fitted(d, d.value_or_refuse(fit_memory(d.plan.graph, d.plan.costed, d.chosen, d.options.find_peak, d.memory_bytes()))); }, overflows, broken_program, program_text},
+    {{"compute-again", "values are computed again instead of kept, until the rest fits into the accelerator's memory", true},
+     [](Draft& d) { d.smaller = compute_again(d); }, overflows},
+    {{"fit-memory", "work leaves the accelerator until the rest fits into its memory, unless computing values again costs less"},
+     [](Draft& d) { adopt_fitting(d, fit_memory(d.plan.graph, d.plan.costed, d.chosen, d.options.find_peak, d.memory_bytes())); }, overflows, broken_program, program_text},
     {{"refine", "a search for a placement that takes less time because work overlaps better", true},
      [](Draft& d) { d.chosen = refine(*d.planned, std::move(d.chosen), d.baselines.placements(), {.fits = d.planned->fits}); }, wants_fastest, broken_program, program_text},
     {{"channel-depths", "how many values of each channel may be under way"},

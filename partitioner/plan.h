@@ -15,6 +15,7 @@
 #include "partitioner/apply/memory_fit.h"
 #include "partitioner/apply/program.h"
 #include "partitioner/apply/round_trips.h"
+#include "partitioner/apply/save_memory.h"
 #include "partitioner/apply/schedule.h"
 #include "partitioner/apply/transfers.h"
 #include "partitioner/machine/costs.h"
@@ -51,6 +52,7 @@ struct Plan {
   /// The predicted times of a run under these two placements; NaN where there is no such plan.
   double all_host_predicted_seconds = kUnknown, all_accelerator_predicted_seconds = kUnknown;
   std::optional<planner::MemoryShortage> memory_shortage;  ///< set if part of the program had to leave the accelerator for lack of memory
+  std::optional<planner::SavedMemory> saved;               ///< set if values are computed again for lack of memory
   planner::ChannelDepths depths;                           ///< the inputs to and results of planning the channels' depths
   /// The executor's memory planner, for reports; null: peaks are computed as if no two values shared storage.
   planner::FindPeak find_peak = nullptr;

@@ -32,11 +32,15 @@ struct CompileOptions {
   /// auto, none, simulated or cuda[:N]; auto is a GPU if one is usable, else the simulated accelerator.
   std::string device = "auto";
   Policy placement = Policy::optimal;
-  std::string machine = {};            ///< a shipped machine's name or a machine file; empty: the one of the device
-  DiagnosticOptions diagnostics = {};  ///< the kinds that are reported, as with the flags -W… of the command line
-  bool tell_allowed = false;           ///< the sink also receives diagnostics that an allow() silenced (severity `allowed`)
-  Profile profile = {};                ///< observed trip counts and times that replace assumed ones
-  bool simplify = true;                ///< false: no pass runs
+  std::string machine = {};             ///< a shipped machine's name or a machine file; empty: the one of the device
+  DiagnosticOptions diagnostics = {};   ///< the kinds that are reported, as with the flags -W… of the command line
+  bool tell_allowed = false;            ///< the sink also receives diagnostics that an allow() silenced (severity `allowed`)
+  double accelerator_memory_bytes = 0;  ///< memory of the accelerator that may be used; 0: what the machine file says
+  /// Under `all`, values never leave the accelerator's memory to be computed again; they are where that is cheaper under `automatic`, if
+  /// the memory is too small.
+  enum class Keep : std::uint8_t { automatic, all } keep = Keep::automatic;
+  Profile profile = {};  ///< observed trip counts and times that replace assumed ones
+  bool simplify = true;  ///< false: no pass runs
   PassOptions passes = {};
   ExecutorOptions executor = {};
   /// Maximum number of submitted runs under way at once, each with an executor (threads and memory) of its own; further runs wait in a

@@ -25,6 +25,8 @@ Result<Wiring> wire(const CompileOptions& options) {
 
   Wiring wiring;
   wiring.plan.costs.machine = *std::move(machine);
+  if (options.accelerator_memory_bytes > 0)
+    for (DeviceRates& accelerator : wiring.plan.costs.machine.accelerators) accelerator.memory_bytes = options.accelerator_memory_bytes;
   wiring.plan.costs.supported = setup->back_end.supports;
   if (options.executor.fuse) {
     wiring.plan.costs.host_fuses = host_fuses;
@@ -39,6 +41,7 @@ Result<Wiring> wire(const CompileOptions& options) {
   wiring.plan.diagnostics = options.diagnostics;
   wiring.plan.simplify = options.simplify;
   wiring.plan.passes = options.passes;
+  if (options.keep == CompileOptions::Keep::all) wiring.plan.passes.disabled.insert("compute-again");
   wiring.plan.costs.workers = options.executor.workers;
   wiring.plan.channel_depth = options.executor.channel_capacity;
   wiring.plan.find_peak = memory_peak;

@@ -54,6 +54,7 @@ struct MemoryPlan {
   std::vector<DoubleBuffers> double_buffered_loops;
   std::vector<std::int32_t> double_buffers_by_block;  ///< by block: the double buffers whose turn applies to it; -1: none
   std::int64_t arena_bytes = 0;                       ///< the peak
+  NodeId fullest;                                     ///< the operation at which it is reached, if any
   std::vector<StorageIndex> at_peak;                  ///< the storages in use when the arena is fullest, largest first
 
   /// The double buffers whose turn applies to `block`; null: none.

@@ -271,12 +271,29 @@ class Planner {
       taken.push(s);
     }
     plan_.arena_bytes = arena.peak();
+    plan_.fullest = operation_at(fullest);
     for (StorageIndex s : order) {
       if (held(s).start <= fullest && fullest <= held(s).end) plan_.at_peak.push_back(s);
     }
     std::stable_sort(plan_.at_peak.begin(), plan_.at_peak.end(), [&](StorageIndex a, StorageIndex b) {
       return plan_.storages[static_cast<std::size_t>(a)].range.bytes > plan_.storages[static_cast<std::size_t>(b)].range.bytes;
     });
+  }
+
+  /// The last operation or piece of control flow that begins by then.
+  [[nodiscard]] NodeId operation_at(Time time) const {
+    NodeId found;
+    Time latest = -1;
+    for (std::size_t b = 0; b < program_.blocks.size(); ++b) {
+      for (std::size_t s = 0; s < program_.blocks[b].steps.size(); ++s) {
+        const Step& step = program_.blocks[b].steps[s];
+        const Time begin = liveness_.times[b][s].begin;
+        if (step.kind == StepKind::send || step.kind == StepKind::receive || begin / 2 > time / 2 || begin < latest) continue;
+        latest = begin;
+        found = step.node;
+      }
+    }
+    return found;
   }
 
   void find_death(StorageIndex s) {
@@ -327,6 +344,7 @@ MemoryPeak memory_peak(const Program& program, DeviceId device) {
   const MemoryPlan plan = plan_memory(program, device, false);
   MemoryPeak peak;
   peak.bytes = static_cast<double>(plan.arena_bytes);
+  peak.at = plan.fullest;
   for (const StorageIndex s : plan.at_peak) {
     const MemoryPlan::Storage& storage = plan.storages[static_cast<std::size_t>(s)];
     if (storage.values.empty()) continue;

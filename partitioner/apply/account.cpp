@@ -25,12 +25,16 @@ class Accountant {
         round_trips_(round_trips),
         flow_(flow),
         times_(step_times(program, costed)) {
+    // Work of a round trip that is on the host because it is cheaper there is the host's work.
     for (std::size_t trip = 0; trip < round_trips.size(); ++trip) {
+      if (!round_trips[trip].caused_by_user()) continue;
       for (const NodeId node : round_trips[trip].through) trip_of_[node] = trip;
       for (const NodeId node : round_trips[trip].controls) trip_of_[node] = trip;
     }
-    for (std::size_t trip = 0; trip < round_trips.size(); ++trip)
+    for (std::size_t trip = 0; trip < round_trips.size(); ++trip) {
+      if (!round_trips[trip].caused_by_user()) continue;
       for (const NodeId node : round_trips[trip].starts) trip_of_.try_emplace(node, trip);
+    }
     for (const DeviceId device : {kHost, kAccelerator}) find_costliest(device);
   }
 
@@ -159,7 +163,7 @@ class Accountant {
   const std::vector<RoundTrip>& round_trips_;
   const HostFlow& flow_;
   const StepTimes times_;
-  std::map<NodeId, std::size_t> trip_of_;              ///< the round trip that a node or decision belongs to
+  std::map<NodeId, std::size_t> trip_of_;              ///< the user's round trip that a node or decision belongs to
   std::array<std::map<NodeId, NodeId>, 2> costliest_;  ///< from a fused kernel's last operation to its costliest
   std::array<double, kKinds> kinds_{};                 ///< seconds by Bottleneck
   std::array<Blame, kKinds> blames_;

@@ -14,6 +14,7 @@ namespace cleave::planner {
 /// The peak memory of a device's share of a program.
 struct MemoryPeak {
   double bytes = 0;
+  NodeId at;                     ///< the operation at which it is reached; none: unknown
   std::vector<ValueId> largest;  ///< the largest values held at the peak, largest first; not a complete list
   /// Values that share storage, and its size.
   struct Storage {

@@ -2,27 +2,18 @@
 // the program that results.
 #pragma once
 
-#include <memory>
 #include <optional>
 
 #include "graph/graph.h"
-#include "partitioner/apply/baselines.h"
+#include "partitioner/apply/changed_program.h"
 #include "partitioner/machine/costs.h"
 #include "partitioner/machine/sinking.h"
 #include "partitioner/solver/placement.h"
 
 namespace cleave::planner {
 
-/// A program with sunk operations, its numbers, and its placements.
-struct SunkProgram {
-  std::shared_ptr<const Graph> graph;
-  CostedProblem costed;
-  Placement optimum;
-  Baselines baselines;
-};
-
 /// Empty if nothing is worth sinking, that is, if no placement of the sunk program costs less than `optimum`.
-std::optional<SunkProgram> sink_into_loops(const Graph& graph, const CostModel& model, const CostedProblem& costed,
+std::optional<ChangedProgram> sink_into_loops(const Graph& graph, const CostModel& model, const CostedProblem& costed,
                                            const Sinkable& sinkable, const Placement& optimum);
 
 }  // namespace cleave::planner

@@ -46,6 +46,7 @@ class Document {
       records("transfers", plan_.transfers.items.size(), [&](std::size_t i) { transfer(i); });
       records("packets", plan_.program.coalesced_transfers.size(), [&](std::size_t i) { coalesced(CoalescedId(i)); });
       records("memory", memory_.size(), [&](std::size_t i) { memory(memory_[i]); });
+      records("saved", plan_.saved ? plan_.saved->values.size() : 0, [&](std::size_t i) { saved(plan_.saved->values[i]); });
       records("round_trips", plan_.round_trips.size(), [&](std::size_t i) { round_trip(i); });
       json_.key("diagnostics");
       write_json(
@@ -230,6 +231,14 @@ class Document {
       json_.field("bytes", value.type.bytes());
       location(graph_.nodes[value.producer].location);
     });
+  }
+
+  void saved(const SavedValue& value) {
+    json_.field("name", value.name);
+    json_.field("how", value.again ? "recomputed" : "kept");
+    count("bytes", value.bytes);
+    json_.field("seconds", value.seconds);
+    location(value.location);
   }
 
   void round_trip(std::size_t i) {

@@ -110,7 +110,23 @@ class Report {
     }
     out_ += "\n" + to_string(device) + ": " + counted(count, "node") + ", " + format_seconds(total) + fused_phrase(device) + "\n";
     if (const MemoryFigures& memory = memory_[device.index]; memory.peak.bytes > 0) out_ += memory_phrase(graph_, memory) + "\n";
+    if (device == kAccelerator && plan_.saved) out_ += saved_phrase(*plan_.saved) + "\n";
     out_ += table.text(most_rows_);
+  }
+
+  /// What is computed again because memory is too small, and what that costs.
+  std::string saved_phrase(const SavedMemory& saved) const {
+    std::size_t again = 0;
+    double kept_bytes = 0, bytes = 0;
+    for (const SavedValue& value : saved.values) {
+      again += value.again ? 1 : 0;
+      (value.again ? bytes : kept_bytes) += value.bytes;
+    }
+    const std::string share = percent(saved.seconds, plan_.placement.objective_seconds - saved.seconds);
+    return "for lack of memory " + counted(again, "value") + " of " + format_bytes(bytes) + " " + (again == 1 ? "is" : "are") +
+           " computed again in " + format_seconds(saved.seconds) + " (" + share + " more work), and " +
+           counted(saved.values.size() - again, "value") + " of " + format_bytes(kept_bytes) + " kept, of a peak of " +
+           format_bytes(saved.peak_bytes) + "; no choice takes less than " + format_seconds(saved.bound_seconds);
   }
 
   static std::string remark(const std::string& one, const std::string& other) {

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "graph/base/spelling.h"
+#include "graph/base/units.h"
 #include "graph/base/version.h"
 #include "graph/passes/pass_table.h"
 #include "partitioner/compile.h"
@@ -40,6 +41,16 @@ std::int64_t whole_number(const std::string& text, const char* flag, std::int64_
   if (!whole) throw CLI::ValidationError(flag, "`" + text + "` is no whole number");
   if (code == std::errc() && number >= least && number <= most) return number;
   throw CLI::ValidationError(flag, "`" + text + "` is not between " + std::to_string(least) + " and " + std::to_string(most));
+}
+
+/// Parses a positive number of bytes, as in `16GiB`.
+double bytes(const std::string& text, const char* flag) {
+  const std::optional<NumberWithUnit> size = split_unit(text);
+  if (!size) throw CLI::ValidationError(flag, "`" + text + "` is no number of bytes, as `16GiB` is one");
+  const std::optional<double> unit = byte_unit(size->unit);
+  if (!unit) throw CLI::ValidationError(flag, "there is no unit `" + std::string(size->unit) + "`" + suggest_byte_unit(size->unit));
+  if (!(size->number > 0)) throw CLI::ValidationError(flag, "`" + text + "` is not positive");
+  return size->number * *unit;
 }
 
 /// Parses extents separated by commas, with `?` for open ones, as in `1,3,?`; an empty text is a scalar.
@@ -122,6 +133,11 @@ class Definitions {
     sub.add_option_function<std::string>(
            flag, [&target, flag, least, most](const std::string& text) { target = whole_number(text, flag, least, most); }, description)
         ->type_name("N");
+  }
+  void add_bytes(CLI::App& sub, const char* flag, double& target, const char* description) {
+    sub.add_option_function<std::string>(
+           flag, [&target, flag](const std::string& text) { target = bytes(text, flag); }, description)
+        ->type_name("BYTES");
   }
   void add_seconds(CLI::App& sub, const char* flag, std::optional<double>& target, const char* description) {
     const auto positive = [](const std::string& text) {
@@ -288,6 +304,8 @@ void Definitions::add_plan_flags(CLI::App& sub) {
            ->type_name("POLICY"),
        {placements});
   hint(sub.add_option("--machine", options_.machine, "machine file, or simulated, h200")->type_name("FILE|NAME"), {{}, true});
+  add_bytes(sub, "--accelerator-memory", options_.accelerator_memory_bytes, "of the accelerator that may be used; default: what the machine has");
+  add_choice(sub, "--keep", options_.keep, {"auto", "all"}, "values for which the accelerator's memory is too small", "WHAT");
   add_file(sub, "--use-profile", options_.use_profile, "observed trip counts and times");
   add_onnx_flags(sub);
 }

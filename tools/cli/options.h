@@ -64,6 +64,8 @@ struct Options {
   std::string schedule = "eager";
   std::int64_t threads = 0;
   std::int64_t workers = 1;
+  double accelerator_memory_bytes = 0;  ///< 0: what the machine file says
+  std::string keep = "auto";            ///< auto, all
   std::string precision = "f32";
 
   // explain

@@ -342,6 +342,8 @@ Result<Wiring> wire(const Options& options) {
   compile.device = options.device;
   compile.placement = options.placement;
   compile.machine = options.machine;
+  compile.accelerator_memory_bytes = options.accelerator_memory_bytes;
+  if (options.keep == "all") compile.keep = CompileOptions::Keep::all;
   compile.diagnostics = options.diagnostics;
   compile.passes.disabled.insert(options.disabled_passes.begin(), options.disabled_passes.end());
   for (const std::string& pass : options.print_after)

@@ -30,6 +30,7 @@ Plan plan_within(const Graph& graph, double memory_bytes, Policy policy = Policy
   options.costs.machine.host.overhead_seconds += host_overhead_seconds;
   options.costs.policy = policy;
   options.find_peak = memory_peak;
+  options.passes.disabled.insert("compute-again");  // which save_memory_test.cpp is about
   return plan(graph, options);
 }
 
@@ -233,7 +234,7 @@ TEST(MemoryFit, AMachineFileWithLittleMemoryRuns) {
   const Graph graph = parse_model(products(12, 3), "m.yaml");
   const Result<Executable> little = compile(graph, {.device = "simulated", .machine = path});
   ASSERT_TRUE(little.ok()) << little.error().message;
-  EXPECT_GT(moved_for_memory(little->plan()), 0u);
+  EXPECT_TRUE(little->plan().saved) << "`x0` to `x11` are computed again right before they are read";
 }
 
 }  // namespace

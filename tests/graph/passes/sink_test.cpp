@@ -9,6 +9,7 @@
 #include "graph/text/text.h"
 #include "graph/trace/control_flow.h"
 #include "graph/trace/trace.h"
+#include "tests/support/graph_queries.h"
 #include "tests/support/namespaces.h"
 
 namespace cleave::testing {
@@ -16,23 +17,6 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
-
-NodeId find(const Graph& graph, std::string_view op) {
-  for (std::size_t i = 0; i < graph.nodes.size(); ++i)
-    if (graph.op_name(NodeId(i)) == op) return NodeId(i);
-  ADD_FAILURE() << "no " << op;
-  return {};
-}
-
-std::vector<std::string> ops_of(const Graph& graph, RegionId region) {
-  std::vector<std::string> ops;
-  for (const NodeId id : graph.regions[region].nodes) ops.emplace_back(graph.op_name(id));
-  return ops;
-}
-
-RegionId region_of(const Graph& graph, std::string_view op) {
-  return graph.nodes[find(graph, op)].region;
-}
 
 /// abs and exp before two nested loops, both of which read the result of exp.
 Graph nested_loops() {
@@ -48,7 +32,7 @@ Graph nested_loops() {
 TEST(Sink, StandsRightBeforeTheFirstThatReadsItOrHoldsWhoDoes) {
   const Graph graph = nested_loops();
   const RegionId outer = region_of(graph, "subtract");
-  const Graph sunk = sink(graph, {{find(graph, "abs"), outer}, {find(graph, "exp"), outer}});
+  const Graph sunk = sink(graph, {{find_node(graph, "abs"), outer}, {find_node(graph, "exp"), outer}});
   EXPECT_THAT(verify(sunk), IsEmpty()) << print(sunk);
   EXPECT_THAT(ops_of(sunk, Graph::kRoot), ElementsAre("input", "input", "for"));
   EXPECT_THAT(ops_of(sunk, region_of(sunk, "subtract")), ElementsAre("counter", "carried", "abs", "exp", "for", "subtract"));
@@ -56,7 +40,7 @@ TEST(Sink, StandsRightBeforeTheFirstThatReadsItOrHoldsWhoDoes) {
 
 TEST(Sink, PartOfAChainMayStay) {
   const Graph graph = nested_loops();
-  const Graph sunk = sink(graph, {{find(graph, "exp"), region_of(graph, "subtract")}});
+  const Graph sunk = sink(graph, {{find_node(graph, "exp"), region_of(graph, "subtract")}});
   EXPECT_THAT(verify(sunk), IsEmpty()) << print(sunk);
   EXPECT_THAT(ops_of(sunk, Graph::kRoot), ElementsAre("input", "input", "abs", "for"));
 }
@@ -66,7 +50,7 @@ TEST(Sink, GoesAsDeepAsItsReaders) {
     const Tensor z = exp(y);
     return for_loop(3, x, [&](Tensor, Tensor outer) { return for_loop(5, outer, [&](Tensor, Tensor inner) { return tanh(inner) * z; }); });
   });
-  const Graph sunk = sink(graph, {{find(graph, "exp"), region_of(graph, "tanh")}});
+  const Graph sunk = sink(graph, {{find_node(graph, "exp"), region_of(graph, "tanh")}});
   EXPECT_THAT(verify(sunk), IsEmpty()) << print(sunk);
   EXPECT_THAT(ops_of(sunk, region_of(sunk, "tanh")), ElementsAre("counter", "carried", "tanh", "exp", "multiply"));
 }
@@ -77,10 +61,10 @@ TEST(Sink, GoesToTheEndOfAConditionThatOnlyItsBodyReadsItBehind) {
     return while_loop([](Tensor carried) { return sum(carried) < 3.0F; }, x, [&](Tensor carried) { return tanh(carried) * z; });
   });
   const RegionId body = region_of(graph, "tanh"), condition = graph.regions[body].parent;
-  const Graph sunk = sink(graph, {{find(graph, "abs"), condition}, {find(graph, "exp"), condition}});
+  const Graph sunk = sink(graph, {{find_node(graph, "abs"), condition}, {find_node(graph, "exp"), condition}});
   EXPECT_THAT(verify(sunk), IsEmpty()) << print(sunk);
   EXPECT_THAT(ops_of(sunk, region_of(sunk, "exp")), ElementsAre("carried", "sum", "constant", "less", "abs", "exp"));
-  const Graph deeper = sink(graph, {{find(graph, "abs"), condition}, {find(graph, "exp"), body}});
+  const Graph deeper = sink(graph, {{find_node(graph, "abs"), condition}, {find_node(graph, "exp"), body}});
   EXPECT_THAT(verify(deeper), IsEmpty()) << print(deeper);
   EXPECT_THAT(ops_of(deeper, region_of(deeper, "exp")), ElementsAre("tanh", "exp", "multiply"));
 }

@@ -47,6 +47,13 @@ CompileOptions compile_options(nb::handle dict) {
     } else if (name == "workers") {
       options.executor.workers = nb::cast<int>(value);
       if (options.executor.workers < 1) refuse("`workers` is the number of threads that call host functions, at least 1");
+    } else if (name == "accelerator_memory") {
+      options.accelerator_memory_bytes = nb::cast<double>(value);
+      if (!(options.accelerator_memory_bytes > 0)) refuse("`accelerator_memory` is a positive number of bytes");
+    } else if (name == "keep") {
+      const auto keep = nb::cast<std::string>(value);
+      if (keep != "auto" && keep != "all") refuse("no keep `" + keep + "`: auto or all");
+      options.keep = keep == "all" ? CompileOptions::Keep::all : CompileOptions::Keep::automatic;
     } else if (name == "precision") {
       options.executor.precision = precision_named(nb::cast<std::string>(value));
     } else if (name == "warn") {

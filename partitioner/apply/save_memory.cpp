@@ -1,0 +1,229 @@
+#include "partitioner/apply/save_memory.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <queue>
+#include <utility>
+
+#include "graph/passes/recompute.h"
+#include "partitioner/solver/saved_values.h"
+
+namespace cleave::planner {
+namespace {
+
+using How = SavedValues::How;
+using Value = SavedValuesProblem::Value;
+
+constexpr double kAlignment = 256;  ///< an upper bound on the alignment of values
+constexpr int kMostTries = 24;      ///< programs
+/// Numbers of segments of the part in front of the peak. Of all but the last only what the next one reads is kept, so that what is computed
+/// again lives together for one segment only (T. Chen et al., Training deep nets with sublinear memory cost, 2016). 0: no segments.
+constexpr std::array<std::size_t, 9> kSegments = {0, 2, 3, 4, 6, 8, 12, 16, 24};
+
+/// The values in front of the peak in the region of the peak, and in those around it.
+class CrossingValues {
+ public:
+  CrossingValues(const Graph& graph, const CostedProblem& costed, const Placement& placement, NodeId peak)
+      : graph_(graph), costed_(costed), placement_(placement), readers_(graph.nodes.size()), index_(graph.nodes.size(), -1) {
+    for (std::size_t i = 0; i < graph.nodes.size(); ++i)
+      for (const ValueId input : graph.nodes[NodeId(i)].inputs) readers_[graph.values[input].producer].push_back(NodeId(i));
+    std::vector<NodeId> moments;
+    for (NodeId at = peak; at.valid(); at = graph.regions[graph.nodes[at].region].owner)
+      if (moments.empty() || !is_condition(graph.nodes[at].region)) moments.push_back(at);
+    if (is_condition(graph.nodes[peak].region)) moments.erase(moments.begin());
+    for (auto moment = moments.rbegin(); moment != moments.rend(); ++moment) add_region(*moment);
+    find_operands();
+  }
+
+  [[nodiscard]] const SavedValuesProblem& problem() const { return problem_; }
+  [[nodiscard]] SavedValue saved_value(std::size_t i, bool again) const {
+    const NodeId node = entries_[i].node;
+    const Value& value = problem_.values[i];
+    return {graph_.display_name(node), graph_.nodes[node].location, again, value.bytes, again ? value.again_seconds : 0};
+  }
+  [[nodiscard]] Repetition repetition(std::size_t i) const { return {entries_[i].node, entries_[i].moment}; }
+  /// The bytes that the values of the problem take at the peak if nothing is computed again.
+  [[nodiscard]] double wanted_bytes() const {
+    double sum = 0;
+    for (const Value& value : problem_.values) sum += value.wanted ? value.bytes : 0;
+    return sum;
+  }
+
+  /// The problem in which the part in front of the peak has segments: the last is kept, and of the others what a later one reads.
+  [[nodiscard]] SavedValuesProblem in_segments(std::size_t segments) const {
+    SavedValuesProblem problem = problem_;
+    if (segments == 0) return problem;
+    const RegionId region = fullest_region();
+    std::vector<std::size_t> own;
+    for (std::size_t i = 0; i < entries_.size(); ++i)
+      if (graph_.nodes[entries_[i].node].region == region) own.push_back(i);
+    const std::vector<double> crossing = bytes_behind(own);
+    double all = 0, sum = 0;
+    for (const std::size_t i : own) all += problem_.values[i].wanted ? problem_.values[i].bytes : 0;
+    std::vector<std::size_t> ends;  // positions in `own` behind which a segment ends
+    std::size_t best = own.size();
+    std::size_t segment = 1;
+    const double each = all / static_cast<double>(segments);
+    for (std::size_t k = 0; k < own.size() && segment < segments; ++k) {
+      sum += problem_.values[own[k]].wanted ? problem_.values[own[k]].bytes : 0;
+      const double place = sum / each - static_cast<double>(segment);  // 0: just here
+      if (place > -0.25 && (best == own.size() || crossing[k] < crossing[best])) best = k;
+      if (place < 0.25) continue;
+      ends.push_back(best);
+      best = own.size();
+      while (sum / each - static_cast<double>(segment) >= 0.25) ++segment;
+    }
+    for (std::size_t k = 0; k < own.size(); ++k) {
+      const auto end = std::lower_bound(ends.begin(), ends.end(), k);
+      if (end == ends.end() || last_read(own[k]) > position(own[*end])) problem.values[own[k]].again_seconds = SavedValuesProblem::kNever;
+    }
+    return problem;
+  }
+
+ private:
+  struct Entry {
+    NodeId node;
+    NodeId moment;  ///< of its region
+  };
+
+  [[nodiscard]] bool is_condition(RegionId region) const { return graph_.regions[region].kind == RegionKind::while_condition; }
+  [[nodiscard]] std::int32_t position(NodeId node) const { return costed_.uses->position(node); }
+  [[nodiscard]] std::int32_t position(std::size_t entry) const { return position(entries_[entry].node); }
+  [[nodiscard]] bool on_accelerator(NodeId node) const { return placement_.has_copy(node.index, kAccelerator); }
+
+  void add_region(NodeId moment) {
+    const RegionId region = graph_.nodes[moment].region;
+    IdVector<ValueId, bool> leaves(graph_.values.size(), false);  // read at the end of the region
+    for (const Output& output : graph_.outputs) leaves[output.value] = true;
+    if (graph_.regions[region].predicate.valid()) leaves[graph_.regions[region].predicate] = true;
+    for (const NodeId id : graph_.regions[region].nodes) {
+      if (id == moment) return;
+      const Node& node = graph_.nodes[id];
+      if (node.kind == NodeKind::input || node.kind == NodeKind::parameter || node.kind == NodeKind::constant || is_control(node.kind))
+        continue;  // in memory for the whole run, or no value
+      Value value;
+      bool read = false, always = false;
+      for (const NodeId reader : readers_[id]) {
+        const NodeId at = reading_place(graph_, reader, region);
+        const bool yielded = graph_.nodes[reader].kind == NodeKind::carried && graph_.nodes[reader].region == region;
+        always = always || yielded;
+        if (!at.valid() || yielded || !on_accelerator(reader)) continue;
+        read = true;
+        value.wanted = value.wanted || position(at) > position(moment);
+      }
+      for (const ValueId result : node.results) {
+        always = always || leaves[result];
+        value.bytes += std::ceil(static_cast<double>(graph_.values[result].type.bytes()) / kAlignment) * kAlignment;
+      }
+      if (always || !read) continue;  // it stays in any case
+      const bool pure = node.kind == NodeKind::operation && node.op->purity_for(node.attributes) == Purity::pure;
+      if (pure && on_accelerator(id)) value.again_seconds = costed_.problem.nodes[id.index].accelerator_seconds * costed_.frequency[region];
+      index_[id] = static_cast<std::int32_t>(entries_.size());
+      entries_.push_back({id, moment});
+      problem_.values.push_back(std::move(value));
+    }
+  }
+
+  /// Operands of enclosing regions are in memory while the region runs, since the operation itself reads them there.
+  void find_operands() {
+    for (std::size_t i = 0; i < entries_.size(); ++i) {
+      const Node& node = graph_.nodes[entries_[i].node];
+      for (const ValueId input : node.inputs) {
+        const NodeId producer = graph_.values[input].producer;
+        if (index_[producer] >= 0 && graph_.values[input].region == node.region) problem_.values[i].operands.push_back(index_[producer]);
+      }
+    }
+  }
+
+  /// The region whose values take the most of the memory.
+  [[nodiscard]] RegionId fullest_region() const {
+    IdVector<RegionId, double> bytes(graph_.regions.size(), 0);
+    for (std::size_t i = 0; i < entries_.size(); ++i)
+      if (problem_.values[i].wanted) bytes[graph_.nodes[entries_[i].node].region] += problem_.values[i].bytes;
+    return RegionId(static_cast<std::size_t>(std::max_element(bytes.begin(), bytes.end()) - bytes.begin()));
+  }
+  /// The last position in front of the peak that reads an entry.
+  [[nodiscard]] std::int32_t last_read(std::size_t entry) const {
+    const auto& [node, moment] = entries_[entry];
+    std::int32_t last = position(node);
+    for (const NodeId reader : readers_[node]) {
+      const NodeId at = reading_place(graph_, reader, graph_.nodes[node].region);
+      if (at.valid() && position(at) <= position(moment)) last = std::max(last, position(at));
+    }
+    return last;
+  }
+  /// For each of the entries of one region: the bytes of those up to it that are read behind it, but in front of the peak.
+  [[nodiscard]] std::vector<double> bytes_behind(const std::vector<std::size_t>& own) const {
+    std::vector<double> change(own.size() + 1, 0);
+    for (std::size_t k = 0; k < own.size(); ++k) {
+      const std::int32_t last = last_read(own[k]);
+      const auto past =
+          std::lower_bound(own.begin(), own.end(), last, [&](std::size_t entry, std::int32_t at) { return position(entry) < at; });
+      if (static_cast<std::size_t>(past - own.begin()) <= k) continue;
+      change[k] += problem_.values[own[k]].bytes;
+      change[static_cast<std::size_t>(past - own.begin())] -= problem_.values[own[k]].bytes;
+    }
+    for (std::size_t k = 1; k < change.size(); ++k) change[k] += change[k - 1];
+    return change;
+  }
+
+  const Graph& graph_;
+  const CostedProblem& costed_;
+  const Placement& placement_;
+  IdVector<NodeId, std::vector<NodeId>> readers_;
+  IdVector<NodeId, std::int32_t> index_;  ///< in `entries_`; -1: none
+  std::vector<Entry> entries_;            ///< in program order; values of the problem
+  SavedValuesProblem problem_;
+};
+
+/// One choice of what to compute again, and the problem that it solves.
+struct Candidate {
+  SavedValuesProblem problem;
+  SavedValues chosen;
+  bool operator<(const Candidate& other) const { return chosen.seconds > other.chosen.seconds; }  // for a queue with the cheapest on top
+};
+
+}  // namespace
+
+std::optional<SmallerProgram> save_memory(const Graph& graph, const CostModel& model, const CostedProblem& costed,
+                                          const WorkedOutPlan& unlimited, const FindPeak& find_peak, double memory_bytes) {
+  if (!find_peak) return std::nullopt;
+  const MemoryPeak peak = find_peak(unlimited.program, kAccelerator);
+  if (!peak.at.valid()) return std::nullopt;
+  const CrossingValues values(graph, costed, unlimited.placement, peak.at);
+  std::priority_queue<Candidate> candidates;
+  std::optional<double> bound;
+  const auto offer = [&](SavedValuesProblem problem) {
+    std::optional<SavedValues> chosen = choose_saved_values(problem);
+    if (chosen && !bound) bound = chosen->bound_seconds;  // that of the first: without segments, in all the memory
+    if (chosen && chosen->seconds > 0) candidates.push({std::move(problem), *std::move(chosen)});
+  };
+  for (const std::size_t segments : kSegments) {
+    SavedValuesProblem problem = values.in_segments(segments);
+    problem.memory_bytes = memory_bytes - std::max(0.0, peak.bytes - values.wanted_bytes());
+    offer(std::move(problem));
+  }
+  for (int tries = 0; tries < kMostTries && !candidates.empty(); ++tries) {
+    Candidate candidate = candidates.top();
+    candidates.pop();
+    std::vector<Repetition> repetitions;
+    SavedMemory saved{{}, candidate.chosen.seconds, bound.value_or(0), peak.bytes};
+    for (std::size_t i = 0; i < candidate.chosen.how.size(); ++i) {
+      const bool again = candidate.chosen.how[i] == How::again;
+      if (again) repetitions.push_back(values.repetition(i));
+      if (candidate.chosen.how[i] != How::dropped) saved.values.push_back(values.saved_value(i, again));
+    }
+    std::optional<ChangedProgram> changed = solve_changed(recompute(graph, repetitions), model, SavedValuesProblem::kNever);
+    if (!changed) continue;
+    const auto fits = [&](const Program& p) { return fits_memory(p, find_peak, memory_bytes); };
+    const WorkedOutPlan plan = work_out({changed->graph, changed->costed, fits}, changed->optimum);
+    const double over = find_peak(plan.program, kAccelerator).bytes - memory_bytes;
+    if (over <= 0) return SmallerProgram{*std::move(changed), std::move(saved)};
+    candidate.problem.memory_bytes = std::min(candidate.problem.memory_bytes, candidate.chosen.bytes) - over;
+    if (candidate.problem.memory_bytes >= 0) offer(std::move(candidate.problem));
+  }
+  return std::nullopt;
+}
+
+}  // namespace cleave::planner

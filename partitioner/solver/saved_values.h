@@ -1,0 +1,39 @@
+// Saved values: which of the values that exist at a moment stay in memory until they are read, and which are computed again afterwards. For
+// a given price of a byte one minimum cut decides exactly; the price is raised until what is kept fits (Lagrangian relaxation; J. E.
+// Beasley, 1993). Knows numbers only. docs/placement.md states the problem.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <vector>
+
+namespace cleave::planner {
+
+struct SavedValuesProblem {
+  static constexpr double kNever = std::numeric_limits<double>::infinity();
+  struct Value {
+    double bytes = 0;                    ///< that it takes at the moment, if it is kept
+    double again_seconds = kNever;       ///< the cost of computing it again, without that of its operands; kNever: it cannot be
+    std::vector<std::int32_t> operands;  ///< the values that this reads, each with a smaller index
+    bool wanted = false;                 ///< it is read after the moment
+  };
+  std::vector<Value> values;
+  double memory_bytes = 0;  ///< for all values that are kept
+};
+
+struct SavedValues {
+  enum class How : std::uint8_t { dropped, kept, again };
+  std::vector<How> how;      ///< by value
+  double bytes = 0;          ///< of the values that are kept
+  double seconds = 0;        ///< of what is computed again
+  double bound_seconds = 0;  ///< no choice that fits takes less
+};
+
+/// The cheapest choice found that fits, with a lower bound of all that do; nothing if none fits.
+std::optional<SavedValues> choose_saved_values(const SavedValuesProblem& problem);
+
+/// What follows if, of the values that can be computed again, just those with `again` are: everything else that is needed is kept.
+SavedValues saved_values(const SavedValuesProblem& problem, const std::vector<bool>& again);
+
+}  // namespace cleave::planner
