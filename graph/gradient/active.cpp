@@ -151,9 +151,9 @@ bool ActivityAnalysis::check_asked(ValueId asked, Diagnostics& found) const {
       const auto reached = [&](ValueId input) { return input.valid() && by_rule[input]; };
       if (node.kind != NodeKind::operation || !node.op->gradient.is_zero() || std::none_of(node.inputs.begin(), node.inputs.end(), reached))
         continue;
+      const std::string shown = graph_.display_name(id), op(node.op->name);
       notes.push_back(
-          {"`" + graph_.display_name(id) + "` (`" + std::string(node.op->name) + "`) is piecewise constant: its gradient is zero",
-           node.location});
+          {"`" + shown + "`" + (shown == op ? "" : " (`" + op + "`)") + " is piecewise constant: its gradient is zero", node.location});
       break;
     }
   } else {

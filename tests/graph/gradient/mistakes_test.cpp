@@ -35,7 +35,7 @@ TEST(GradientMistakes, PathThatEndsAtAPiecewiseConstantOp) {
   const Graph graph = trace("m", {{"w", "f32[3]"}}, [](Tensor w) { return gradient(sum(round(w)), w); });
   EXPECT_EQ(said(graph),
             "error: the loss does not depend on `w`, so there is no gradient by it\n"
-            "  `round` (`round`) is piecewise constant: its gradient is zero\n");
+            "  `round` is piecewise constant: its gradient is zero\n");
 }
 
 TEST(GradientMistakes, StoppedPathIsAWarning) {

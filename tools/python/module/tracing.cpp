@@ -6,6 +6,7 @@
 
 #include "graph/array/range.h"
 #include "graph/base/exceptions.h"
+#include "graph/trace/distribution.h"
 #include "graph/trace/tracer.h"
 #include "tools/python/module/arrays.h"
 #include "tools/python/module/errors.h"
@@ -123,11 +124,17 @@ class Recorder {
       } else if (attribute == "value") {
         attributes.set("value", nb::cast<double>(value));
       } else if (attribute == "seed") {
-        attributes.set("seed", integer_of(value, "seed"));
+        continue;  // part of the distribution
       } else if (attribute == "file") {
         attributes.set("file", nb::cast<std::string>(value));
       } else {
-        attributes.set(attribute, nb::cast<std::vector<double>>(value));
+        Result<Attributes> random =
+            begin_with(attribute, nb::cast<std::vector<double>>(value), integer_of(initial["seed"], "seed"), name, wanted);
+        if (!random) {
+          tracer().error(DiagnosticKind::value, location, random.error().message);
+          return {};
+        }
+        attributes = *std::move(random);
       }
     }
     return tracer().parameter(std::move(name), wanted, std::move(attributes), location);
