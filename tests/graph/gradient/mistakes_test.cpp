@@ -54,22 +54,6 @@ TEST(GradientMistakes, OpWithoutGradient) {
             "  the gradient is asked for here\n");
 }
 
-TEST(GradientMistakes, CallThatItsRuleRefuses) {
-  const Graph product = trace("m", {{"w", "f32[3]"}, {"i", "i32[2]"}}, [](Tensor w, Tensor i) {
-    return gradient(sum(scatter(named("h", w * 2), i, ones({2}), {.reduction = Reduction::mul})), w);
-  });
-  EXPECT_EQ(said(product),
-            "error: `scatter` has no gradient with `reduction` mul; `stop_gradient` takes its operand for a constant\n"
-            "  the loss depends on it by `w` -> `h` -> `scatter`\n"
-            "  the gradient is asked for here\n");
-  const Graph wide = trace("m", {{"w", "f32[2, 3]"}},
-                           [](Tensor w) { return gradient(for_loop(2, sum(w), [&](Tensor, Tensor s) { return s + sum(qr(w).r); }), w); });
-  EXPECT_EQ(said(wide),
-            "error: `qr` has no gradient of a matrix with fewer rows than columns; `stop_gradient` takes its operand for a constant\n"
-            "  the loss depends on it by `w` -> `qr`\n"
-            "  the gradient is asked for here\n");
-}
-
 TEST(GradientMistakes, HostFunctionWithoutGradient) {
   const auto call = [](Tensor x) {
     return host_call(
