@@ -338,6 +338,7 @@ Arguments Program::inline_call(std::string_view name, const Arguments& arguments
   evaluator_.scopes.pop();
   tracer.pop_scope();
   evaluator_.errors.set_via(tracer.chained({}).via);
+  if (function.gradient && !stopped()) results = evaluator_.with_gradient(function.name.text, *function.gradient, arguments, results, call);
   --depth_;
   return results;
 }

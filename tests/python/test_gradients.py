@@ -217,3 +217,99 @@ def test_limits_and_schedules():
 def test_nests_of_other_structure_are_refused():
     with pytest.raises(TypeError, match="nests of one structure"):
         run(lambda w: cleave.optim.sgd({"a": w}, [w], rate=0.1), np.float32([1]))
+
+
+@cleave.custom_gradient
+def rounded(x):
+    """To whole numbers."""
+    return cleave.round(x)
+
+
+@rounded.gradient
+def rounded_gradient(x, y, cotangent):
+    return cotangent
+
+
+def test_a_custom_gradient_replaces_that_of_the_function():
+    x = np.float64([0.3, 1.7, -2.2])
+    assert rounded.__name__ == "rounded" and rounded.__doc__ == "To whole numbers."
+    assert run(lambda x: cleave.gradient(cleave.sum(rounded(x * 2) ** 2), x), x).tolist() == [4, 12, -16]
+    assert run(lambda x: rounded(x), x).tolist() == [0, 2, -2]
+
+
+def test_a_custom_gradient_takes_nests():
+    @cleave.custom_gradient
+    def line(p, x):
+        return {"y": p["w"] * x + p["b"], "x": x}
+
+    @line.gradient
+    def _(p, x, results, cotangents):
+        assert set(results) == set(cotangents) == {"y", "x"}
+        return {"w": cotangents["y"] * x, "b": cleave.sum(cotangents["y"])}, cotangents["y"] * p["w"] + cotangents["x"]
+
+    def model(w, b, x):
+        found = line({"w": w, "b": b}, x)
+        return cleave.gradient(cleave.sum(found["y"] ** 2) + cleave.sum(found["x"]), {"w": w, "b": b, "x": x})
+
+    w, b, x = np.float64([1, 2]), np.float64(3), np.float64([4, 5])
+    found, y = run(model, w, b, x), w * x + b
+    assert np.allclose(found["w"], 2 * y * x) and np.allclose(found["b"], np.sum(2 * y)) and np.allclose(found["x"], 2 * y * w + 1)
+
+
+@cleave.host_function(lambda x: x, pure=True)
+def cube(x):
+    return x ** 3
+
+
+@cube.gradient(reads=["inputs"], seconds=1e-6)
+def cube_gradient(x, cotangent):
+    return 3 * x * x * cotangent
+
+
+def test_a_host_function_has_a_host_function_as_its_gradient():
+    def model(w):
+        last = cleave.for_loop(2, w, lambda i, x: cube(x * 0.9))
+        return cleave.gradient(cleave.sum(last), w)
+
+    w, c = np.float64([1.1, -0.7]), 0.9 ** 3
+    assert np.allclose(run(model, w), c ** 4 * 9 * w ** 8)
+    assert cube(2.0) == 8  # outside of a trace it is the function
+    assert np.allclose(run(lambda x: cleave.gradient(cleave.sum(cleave.host_call(
+        np.sin, "f64[2]", x, gradient=lambda x, y, cotangent: np.cos(x) * cotangent)), x), w), np.cos(w))
+
+
+def test_the_gradient_of_a_host_function_has_a_gradient():
+    @cleave.host_function(lambda x: x, pure=True)
+    def sixth(x):
+        return x ** 6
+
+    @sixth.gradient(reads=["inputs"])
+    @cleave.host_function(lambda x, c: x, pure=True)
+    def slope(x, cotangent):
+        return 6 * x ** 5 * cotangent
+
+    @slope.gradient(reads=["inputs"])
+    def curve(x, cotangent, by_slope):
+        return 30 * x ** 4 * cotangent * by_slope, 6 * x ** 5 * by_slope
+
+    x = np.float64([1.1, -0.7])
+    found = run(lambda x: cleave.gradient(cleave.sum(cleave.gradient(cleave.sum(sixth(x)), x)), x), x)
+    assert np.allclose(found, 30 * x ** 4)
+
+
+def test_mistakes_in_custom_gradients():
+    @cleave.custom_gradient
+    def twice(x):
+        return x * 2
+
+    x = np.float64([1, 2])
+    with pytest.raises(TypeError, match="twice has no gradient yet"):
+        run(lambda x: twice(x), x)
+    twice.gradient(lambda x, y, cotangent: (cotangent, cotangent))
+    with pytest.raises(cleave.UserError, match="the gradient of `twice` gives 2 values, but there is 1 floating operand"):
+        run(lambda x: cleave.gradient(cleave.sum(twice(x)), x), x)
+    twice.gradient(lambda x, y, cotangent: cleave.sum(cotangent))
+    with pytest.raises(cleave.UserError, match=r"gives f64\[\] for operand 1, which is f64\[2\]"):
+        run(lambda x: cleave.gradient(cleave.sum(twice(x)), x), x)
+    with pytest.raises(TypeError, match="`reads` is a list"):
+        cube.gradient(reads=["input"])(lambda x, c: c)

@@ -23,7 +23,7 @@ PARTS = [
     ("Load a program", ["load", "parse"]),
     ("Trace a function", ["trace", "parameter", "constant", "named", "scope", "place", "allow", "for_loop", "while_loop", "until", "cond",
                           "host_function", "host_call"]),
-    ("Gradients", ["gradient", "value_and_gradient", "stop_gradient"]),
+    ("Gradients", ["gradient", "value_and_gradient", "stop_gradient", "custom_gradient"]),
     ("Models, plans and runs", ["Model", "TracedModel", "Plan", "Run", "Results"]),
     ("Values and types", ["Tensor", "Type", "Until"]),
     ("Messages", ["Diagnostic", "Note", "Location", "PlacementWarning"]),

@@ -66,6 +66,10 @@ TEST(GradientMistakes, HostFunctionWithoutGradient) {
             "  the gradient is asked for here\n");
   const Graph inactive = trace("m", {{"w", "f32[3]"}, {"x", "f32[3]"}}, [&](Tensor w, Tensor x) { return gradient(sum(call(x) * w), w); });
   EXPECT_EQ(said(inactive), "");
+  // Nor is one behind which every way ends.
+  const Graph stopped =
+      trace("m", {{"w", "f32[3]"}}, [&](Tensor w) { return gradient(sum(stop_gradient(call(w)) * round(call(w)) * w), w); });
+  EXPECT_EQ(said(stopped), "");
 }
 
 TEST(GradientMistakes, LoopWithoutBound) {
