@@ -48,6 +48,7 @@ set(graph_headers
   graph/states.h
   graph/text/text.h
   graph/trace/control_flow.h
+  graph/trace/custom_gradient.h
   graph/trace/host_call.h
   graph/trace/nest.h
   graph/trace/scope.h

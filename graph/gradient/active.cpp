@@ -15,21 +15,27 @@ constexpr std::size_t kLongestPath = 6;
 }  // namespace
 
 ActivityAnalysis::ActivityAnalysis(const Graph& graph, const GradientRequest& request)
-    : graph_(graph), request_(request), needed_(find_needed()), active_(dependents(request.asked, false, false)) {}
+    : graph_(graph),
+      request_(request),
+      needed_(find_needed(false)),
+      differentiated_(find_needed(true)),
+      active_(dependents(request.asked, false, false)) {}
 
 bool ActivityAnalysis::encloses_call(RegionId region) const {
   return graph_.within(graph_.nodes[request_.call].region, region);
 }
 
-std::vector<NodeId> ActivityAnalysis::find_needed() const {
+std::vector<NodeId> ActivityAnalysis::find_needed(bool by_derivatives) const {
   IdVector<NodeId, bool> needed(graph_.nodes.size(), false);
   std::vector<ValueId> work{request_.loss};
   while (!work.empty()) {
-    const NodeId id = graph_.values[work.back()].producer;
+    const Value& value = graph_.values[work.back()];
+    const NodeId id = value.producer;
     work.pop_back();
-    if (needed[id]) continue;
+    if (needed[id] || (by_derivatives && !is_floating(value.type.dtype))) continue;
     needed[id] = true;
     const Node& node = graph_.nodes[id];
+    if (by_derivatives && !passes(node, false, false)) continue;
     // Within a loop that holds the call, a carried value is what the trip begins with; later trips do not count.
     const bool begins = node.kind == NodeKind::carried && encloses_call(node.region);
     for (std::size_t i = 0; i < node.inputs.size(); ++i)
@@ -61,7 +67,10 @@ IdVector<ValueId, bool> ActivityAnalysis::dependents(const std::vector<ValueId>&
                !(begins && &input != &node.inputs.front());
       };
       if (std::none_of(node.inputs.begin(), node.inputs.end(), is_reached)) continue;
-      for (const ValueId result : node.results) {
+      // Behind the results of a piece with a gradient of its own stand their cotangents, which are no function of its operands.
+      const bool custom = node.kind == NodeKind::operation && node.op == &op::custom_gradient;
+      for (std::size_t i = 0; i < (custom ? node.results.size() / 2 : node.results.size()); ++i) {
+        const ValueId result = node.results[i];
         if (reached[result] || (!through_zero && !is_floating(graph_.values[result].type.dtype))) continue;
         reached[result] = true;
         changed = true;
@@ -112,7 +121,7 @@ bool ActivityAnalysis::check_rules(Diagnostics& found) const {
     this->refuse(id, std::move(message), found);
     good = false;
   };
-  for (const NodeId id : needed_) {
+  for (const NodeId id : differentiated_) {
     const Node& node = graph_.nodes[id];
     if (node.kind == NodeKind::carried && encloses_call(node.region) && active_[node.inputs.front()] && active_[node.results.front()] &&
         std::find(request_.asked.begin(), request_.asked.end(), node.results.front()) == request_.asked.end()) {
@@ -151,9 +160,9 @@ bool ActivityAnalysis::check_asked(ValueId asked, Diagnostics& found) const {
       const auto reached = [&](ValueId input) { return input.valid() && by_rule[input]; };
       if (node.kind != NodeKind::operation || !node.op->gradient.is_zero() || std::none_of(node.inputs.begin(), node.inputs.end(), reached))
         continue;
+      const std::string shown = graph_.display_name(id), op(node.op->name);
       notes.push_back(
-          {"`" + graph_.display_name(id) + "` (`" + std::string(node.op->name) + "`) is piecewise constant: its gradient is zero",
-           node.location});
+          {"`" + shown + "`" + (shown == op ? "" : " (`" + op + "`)") + " is piecewise constant: its gradient is zero", node.location});
       break;
     }
   } else {

@@ -34,23 +34,24 @@ class ActivityAnalysis {
   [[nodiscard]] const ActiveValues& active() const { return active_; }
   /// Adds an error or warning to `found` for each mistake in the call. False if there is an error.
   bool check(Diagnostics& found) const;
-  /// Adds an error at a node on the way to the loss, with that way.
-  void refuse(NodeId node, std::string message, Diagnostics& found) const;
 
  private:
-  [[nodiscard]] std::vector<NodeId> find_needed() const;
+  /// The nodes that the loss depends on, in program order; `by_derivatives`: only where its derivative is not zero.
+  [[nodiscard]] std::vector<NodeId> find_needed(bool by_derivatives) const;
   /// The values that depend on one of `seeds`; `through_zero`: also by operations whose derivative is zero.
   [[nodiscard]] IdVector<ValueId, bool> dependents(const std::vector<ValueId>& seeds, bool through_zero, bool through_stop) const;
   [[nodiscard]] bool passes(const Node& node, bool through_zero, bool through_stop) const;
   [[nodiscard]] bool encloses_call(RegionId region) const;
   [[nodiscard]] std::string path_to(NodeId node) const;
+  /// Adds an error at a node on the way to the loss, with that way.
+  void refuse(NodeId node, std::string message, Diagnostics& found) const;
   bool check_rules(Diagnostics& found) const;
   bool check_asked(ValueId asked, Diagnostics& found) const;
   [[nodiscard]] std::string name_of(ValueId value) const;
 
   const Graph& graph_;
   const GradientRequest& request_;
-  std::vector<NodeId> needed_;  ///< nodes that the loss depends on, in program order
+  std::vector<NodeId> needed_, differentiated_;
   ActiveValues active_;
 };
 

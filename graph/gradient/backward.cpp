@@ -6,6 +6,7 @@
 #include <set>
 
 #include "graph/base/check.h"
+#include "graph/gradient/recorded_rule.h"
 #include "graph/trace/gradient_call.h"
 #include "graph/vocabulary.h"
 
@@ -15,7 +16,7 @@ namespace cleave::gradients {
 class Backward::Call final : public GradientCall {
  public:
   Call(Backward& backward, Composer& composer, NodeId id)
-      : backward_(backward), composer_(composer), id_(id), node_(backward.tracer_.graph().nodes[id]) {
+      : backward_(backward), composer_(composer), node_(backward.tracer_.graph().nodes[id]) {
     for (const ValueId input : node_.inputs) operand_types_.push_back(graph().values[input].type);
     for (const ValueId result : node_.results) result_types_.push_back(graph().values[result].type);
   }
@@ -41,10 +42,6 @@ class Backward::Call final : public GradientCall {
     const Part before = backward_.has(input) ? backward_.cotangents_.at(input) : backward_.zeros(operand_type(i));
     backward_.cotangents_.insert_or_assign(input, fitted(change(before), operand_type(i)));
   }
-  void refuse(std::string of_what) override {
-    backward_.refusal_ = Refusal{id_, std::move(of_what)};
-    backward_.failed_ = true;
-  }
 
  private:
   [[nodiscard]] const Graph& graph() const { return backward_.tracer_.graph(); }
@@ -64,7 +61,6 @@ class Backward::Call final : public GradientCall {
 
   Backward& backward_;
   Composer& composer_;
-  NodeId id_;
   Node node_;
   std::vector<TensorType> operand_types_, result_types_;
 };
@@ -138,8 +134,46 @@ void Backward::visit_operation(NodeId id) {
   if (!rule || std::none_of(node.results.begin(), node.results.end(), wanted)) return;
   if (std::none_of(node.inputs.begin(), node.inputs.end(), active)) return;
   composer_ = Composer(tracer_, locations_.of(node.location));
+  if (node.op == &op::custom_gradient) return visit_custom(id);
   Call call(*this, composer_, id);
   rule(composer_, call);
+}
+
+/// Copies the rule that the user recorded.
+void Backward::visit_custom(NodeId id) {
+  const Node node = tracer_.graph().nodes[id];
+  const std::optional<RecordedRule> rule = RecordedRule::find(tracer_.graph(), id);
+  std::vector<std::size_t> floating;
+  const auto operands = static_cast<std::size_t>(node.attributes.get<std::int64_t>("operands"));
+  for (std::size_t i = 0; i < operands; ++i)
+    if (is_floating(tracer_.graph().values[node.inputs[i]].type.dtype)) floating.push_back(i);
+  std::string wrong;
+  if (!rule || rule->contains(request_.call))  // behind the place of insertion, the end of the rule is not seen
+    wrong = "the gradient of a function asks for a gradient through its own results; take `stop_gradient` of them";
+  else if (rule->gives().size() != floating.size())
+    wrong = "`gradient_rule` gives " + std::to_string(rule->gives().size()) + " cotangents for " + std::to_string(floating.size()) +
+            " operands";
+  for (std::size_t i = 0; wrong.empty() && i < floating.size(); ++i)
+    if (tracer_.graph().values[rule->gives()[i]].type != tracer_.graph().values[node.inputs[floating[i]]].type)
+      wrong = "`gradient_rule` gives a cotangent of another type than the operand";
+  if (!wrong.empty()) {
+    tracer_.error(DiagnosticKind::unsupported, node.location, wrong);
+    failed_ = true;
+    return;
+  }
+  std::vector<Operand> cotangents;
+  for (std::size_t i = 0; i < node.results.size() / 2; ++i) {
+    const ValueId result = node.results[i];
+    cotangents.push_back((has(result) ? cotangents_.at(result) : zeros(tracer_.graph().values[result].type)).operand());
+  }
+  std::vector<ValueId> wanted, inputs;
+  for (std::size_t i = 0; i < floating.size(); ++i) {
+    if (!active_[node.inputs[floating[i]]]) continue;
+    wanted.push_back(rule->gives()[i]);
+    inputs.push_back(node.inputs[floating[i]]);
+  }
+  const std::vector<Operand> gradients = RuleCopy(tracer_, saved_, locations_, *rule).run(wanted, cotangents);
+  for (std::size_t i = 0; i < inputs.size(); ++i) add(inputs[i], {tracer_, gradients[i]});
 }
 
 bool Backward::within(RegionId region, NodeId control) const {

@@ -2,8 +2,6 @@
 #pragma once
 
 #include <map>
-#include <optional>
-#include <string>
 #include <vector>
 
 #include "graph/gradient/active.h"
@@ -19,12 +17,6 @@ class Backward {
 
   /// Records the gradient and returns one part for each asked value.
   Parts run();
-  /// An operation whose rule refused this call.
-  struct Refusal {
-    NodeId node;
-    std::string of_what;
-  };
-  [[nodiscard]] const std::optional<Refusal>& refusal() const { return refusal_; }
 
  private:
   class Call;
@@ -34,6 +26,7 @@ class Backward {
   void visit_nodes(const std::vector<NodeId>& nodes, NodeId end);
   void visit(NodeId id);
   void visit_operation(NodeId id);
+  void visit_custom(NodeId id);
   void visit_loop(NodeId id);
   void visit_branch(NodeId id);
   void add(ValueId value, const Part& cotangent);
@@ -54,7 +47,6 @@ class Backward {
   Cotangents cotangents_;
   Cotangents taken_;  ///< of asked values that a loop or branch gives, as they were when its backward part took them
   bool failed_ = false;
-  std::optional<Refusal> refusal_;
 };
 
 }  // namespace cleave::gradients

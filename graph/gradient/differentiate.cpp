@@ -5,6 +5,7 @@
 #include "graph/base/check.h"
 #include "graph/gradient/active.h"
 #include "graph/gradient/backward.h"
+#include "graph/gradient/recorded_rule.h"
 #include "graph/passes/renumber.h"
 #include "graph/passes/verify.h"
 #include "graph/vocabulary.h"
@@ -16,9 +17,11 @@ using gradients::ActiveValues;
 using gradients::ActivityAnalysis;
 using gradients::Backward;
 using gradients::GradientRequest;
+using gradients::is_operation;
 
 bool is_transform(const Node& node) {
-  return node.kind == NodeKind::operation && (node.op == &op::gradient || node.op == &op::stop_gradient);
+  return is_operation(node, op::gradient) || is_operation(node, op::stop_gradient) || is_operation(node, op::custom_gradient) ||
+         is_operation(node, op::gradient_rule);
 }
 
 class Differentiation {
@@ -27,13 +30,19 @@ class Differentiation {
 
   Graph run() {
     std::vector<NodeId> calls;
-    for (const NodeId id : program_order(graph_).nodes)
-      if (graph_.nodes[id].kind == NodeKind::operation && graph_.nodes[id].op == &op::gradient) calls.push_back(id);
+    for (const NodeId id : program_order(graph_).nodes) {
+      const Node& node = graph_.nodes[id];
+      if (is_operation(node, op::gradient)) calls.push_back(id);
+      if (!is_operation(node, op::custom_gradient) || gradients::RecordedRule::find(graph_, id)) continue;
+      graph_.diagnostics.error(DiagnosticKind::unsupported, node.location, "`custom_gradient` has no `gradient_rule` behind it");
+      return std::move(graph_);
+    }
     for (const NodeId call : calls) {
       if (!replace_call(call)) return std::move(graph_);
     }
+    const std::vector<NodeId> unused = transforms();
     replace_stops();
-    return cleaned();
+    return cleaned(unused);
   }
 
  private:
@@ -56,12 +65,6 @@ class Differentiation {
       gradients.push_back(tracer.materialize(gradient.operand(), tracer.graph().nodes[call].location).value);
     tracer.end_insertion();
     graph_ = tracer.release();
-    if (const auto& refused = backward.refusal()) {
-      const std::string name(graph_.nodes[refused->node].op->name);
-      analysis.refuse(refused->node,
-                      "`" + name + "` has no gradient " + refused->of_what + "; `stop_gradient` takes its operand for a constant",
-                      graph_.diagnostics);
-    }
     if (!graph_.ok()) return false;
     redirect(graph_.nodes[call].results, gradients);
     return true;
@@ -86,17 +89,58 @@ class Differentiation {
   void replace_stops() {
     std::vector<ValueId> from, to;
     for (const Node& node : graph_.nodes) {
-      if (node.kind != NodeKind::operation || node.op != &op::stop_gradient) continue;
-      from.push_back(node.results[0]);
-      to.push_back(node.inputs[0]);
+      if (is_operation(node, op::stop_gradient)) {
+        from.push_back(node.results[0]);
+        to.push_back(node.inputs[0]);
+      }
+      if (!is_operation(node, op::custom_gradient)) continue;
+      const std::size_t results = node.results.size() / 2, operands = node.inputs.size() - results;
+      for (std::size_t i = 0; i < results; ++i) {
+        from.push_back(node.results[i]);
+        to.push_back(node.inputs[operands + i]);
+      }
     }
     redirect(from, to);
   }
 
-  Graph cleaned() {
+  /// The calls that this pass replaces, and the rules of custom gradients.
+  [[nodiscard]] std::vector<NodeId> transforms() const {
+    std::vector<NodeId> found;
+    for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
+      const NodeId id(i);
+      if (is_transform(graph_.nodes[id])) found.push_back(id);
+      if (!is_operation(graph_.nodes[id], op::custom_gradient)) continue;
+      if (const auto rule = gradients::RecordedRule::find(graph_, id))
+        found.insert(found.end(), rule->nodes().begin(), rule->nodes().end());
+    }
+    return found;
+  }
+
+  Graph cleaned(const std::vector<NodeId>& unused) {
     IdVector<NodeId, bool> keep(graph_.nodes.size(), true);
-    for (std::size_t i = 0; i < graph_.nodes.size(); ++i) keep[NodeId(i)] = !is_transform(graph_.nodes[NodeId(i)]);
-    return in_program_order(std::move(graph_), &keep);
+    for (const NodeId id : unused) keep[id] = false;
+    return check_rules_are_left(keep) ? in_program_order(std::move(graph_), &keep) : std::move(graph_);
+  }
+
+  /// Whether nothing but the rule of a custom gradient reads a value of it; else an error at what does.
+  bool check_rules_are_left(const IdVector<NodeId, bool>& keep) {
+    constexpr const char* kMessage = "a value of the gradient of a function is used outside of it; it exists only there";
+    const auto removed = [&](ValueId value) { return value.valid() && !keep[graph_.values[value].producer]; };
+    for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
+      const Node& node = graph_.nodes[NodeId(i)];
+      if (!keep[NodeId(i)]) continue;
+      bool reads = std::any_of(node.inputs.begin(), node.inputs.end(), removed);
+      for (const RegionId region : node.regions) reads = reads || removed(graph_.regions[region].predicate);
+      if (!reads) continue;
+      graph_.diagnostics.error(DiagnosticKind::value, node.location, kMessage);
+      return false;
+    }
+    for (const Output& output : graph_.outputs) {
+      if (!removed(output.value)) continue;
+      graph_.diagnostics.error(DiagnosticKind::value, output.location, kMessage);
+      return false;
+    }
+    return true;
   }
 
   Graph graph_;

@@ -4,6 +4,7 @@
 #include "graph/ops/calls.h"
 #include "graph/ops/op_table.h"
 #include "graph/ops/rules.h"
+#include "graph/trace/trace_context.h"
 
 namespace cleave::ops {
 namespace {
@@ -22,6 +23,24 @@ TypeResult gradient_type(Types inputs, const Attributes&) {
   }
   return std::vector<TensorType>(inputs.begin() + 1, inputs.end());
 }
+
+/// The operands, then the results of the piece: the results again, and their cotangents.
+TypeResult custom_gradient_type(Types inputs, const Attributes& attributes) {
+  const auto operands = attributes.get<std::int64_t>("operands");
+  if (operands < 0 || operands >= static_cast<std::int64_t>(inputs.size()))
+    return refuse(DiagnosticKind::value, "custom_gradient", inputs, "`operands` must be a number of operands in front of the results");
+  const std::vector<TensorType> results(inputs.begin() + operands, inputs.end());
+  std::vector<TensorType> both = results;
+  both.insert(both.end(), results.begin(), results.end());
+  return both;
+}
+
+TypeResult gradient_rule_type(Types, const Attributes&) {
+  return std::vector<TensorType>();
+}
+
+/// Graph/gradient copies what is recorded in front of `gradient_rule`.
+void recorded_rule(Composer&, GradientCall&) {}
 
 TypeResult stop_gradient_type(Types inputs, const Attributes&) {
   return give("stop_gradient", inputs, inputs[0]);
@@ -48,9 +67,65 @@ constexpr OpDef op::stop_gradient{.name = "stop_gradient",
                                   .type_rule = stop_gradient_type,
                                   .gradient = GradientRule::zero()};
 
+constexpr OpDef op::custom_gradient{.name = "custom_gradient",
+                                    .min_inputs = 1,
+                                    .max_inputs = -1,
+                                    .attributes = {required("operands", AttributeDef::Type::integer)},
+                                    .purity = Purity::undetermined,
+                                    .signature = "custom_gradient([arrays], operands)",
+                                    .summary =
+                                        "results of operands, whose gradient the operations up to `gradient_rule` state, and the "
+                                        "cotangents that they are given; recorded for a function with a gradient of its own",
+                                    .type_rule = custom_gradient_type,
+                                    .gradient = GradientRule(recorded_rule)};
+
+constexpr OpDef op::gradient_rule{.name = "gradient_rule",
+                                  .min_inputs = 1,
+                                  .max_inputs = -1,
+                                  .purity = Purity::effect,
+                                  .signature = "gradient_rule([arrays])",
+                                  .summary = "the cotangents of floating operands, behind the first result of their `custom_gradient`",
+                                  .type_rule = gradient_rule_type,
+                                  .gradient = GradientRule::zero()};
+
 }  // namespace cleave::ops
 
 namespace cleave {
+
+namespace detail {
+namespace {
+
+std::vector<Operand> operands_of(const std::vector<Leaf>& leaves, const Here& here) {
+  std::vector<Operand> operands;
+  TraceContext* context = TraceContext::current();
+  for (const Leaf& leaf : leaves) operands.push_back(context ? context->operand(*leaf.tensor, here) : Operand());
+  return operands;
+}
+
+}  // namespace
+
+TracedRule::TracedRule(const std::vector<Leaf>& operands, const std::vector<Leaf>& results, const std::vector<Leaf>& cotangents,
+                       const Here& here)
+    : here_(here.of("custom_gradient")) {
+  TraceContext* context = TraceContext::current();
+  if (!context) {
+    TraceContext::report(DiagnosticKind::value, here_, "a function with a gradient is called outside of a trace");
+    return;
+  }
+  rule_ = std::make_shared<CustomGradient>(context->tracer(), "custom_gradient", operands_of(operands, here_), operands_of(results, here_),
+                                           SourceLocation::from(here_));
+  const std::vector<Operand> given = rule_->given({.inputs = false});
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    *results[i].tensor = context->tensor(given[i]);
+    *cotangents[i].tensor = context->tensor(given[results.size() + i]);
+  }
+}
+
+void TracedRule::end(const std::vector<Leaf>& gradients) {
+  if (rule_) rule_->end(operands_of(gradients, here_));
+}
+
+}  // namespace detail
 
 void detail::record_gradient(const Tensor& loss, const std::vector<Leaf>& values, const Here& here) {
   std::vector<Tensor> inputs{loss};

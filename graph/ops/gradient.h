@@ -3,12 +3,28 @@
 
 #include <array>
 #include <cstddef>
+#include <memory>
+#include <tuple>
+#include <utility>
 #include <vector>
 
+#include "graph/trace/custom_gradient.h"
 #include "graph/trace/nest.h"
 
 namespace cleave {
 namespace detail {
+
+/// The rule of a function with a gradient of its own, while it is traced.
+class TracedRule {
+ public:
+  /// Replaces `results` by those that the program goes on with, and `cotangents` by theirs.
+  TracedRule(const std::vector<Leaf>& operands, const std::vector<Leaf>& results, const std::vector<Leaf>& cotangents, const Here& here);
+  void end(const std::vector<Leaf>& gradients);
+
+ private:
+  Here here_;
+  std::shared_ptr<CustomGradient> rule_;
+};
 
 /// Replaces each Tensor of `values` by the gradient of `loss` by it.
 void record_gradient(const Tensor& loss, const std::vector<Leaf>& values, const Here& here);
@@ -38,6 +54,30 @@ std::array<Tensor, n> gradient(const Tensor& loss, const Tensor (&values)[n], He
   for (std::size_t i = 0; i < n; ++i) gradients[i] = values[i];
   detail::record_gradient(loss, leaves(gradients), here);
   return gradients;
+}
+
+/// `function`, whose gradient `rule` states. `rule` takes what the function takes, then its results and their cotangents (the derivatives
+/// of the loss by them), nests of the same kind; it gives the cotangents of the floating operands, in their order and of their types.
+///
+///   auto rounded = custom_gradient([](Tensor x) { return round(x); }, [](Tensor x, Tensor y, Tensor dy) { return dy; });
+///   Tensor loss = mean(square(rounded(w) - target));
+///
+/// What `rule` does not use is not kept for it. Gradients of the gradient lead through the operations of `rule`, and through the results
+/// that it is given to the operands. Other values that the function reads count as constants. A wrong number or type of cotangents is an
+/// error
+/// (`type`) at this line.
+template <class F, class G>
+auto custom_gradient(F function, G rule, Here here = Here::now()) {
+  return [function = std::move(function), rule = std::move(rule), here](const auto&... inputs) {
+    std::tuple<NestOf<decltype(inputs)>...> operands{inputs...};
+    NestOf<decltype(std::apply(function, operands))> results = std::apply(function, operands);
+    auto cotangents = results;
+    detail::TracedRule traced(leaves(operands), leaves(results), leaves(cotangents), here);
+    const auto gradients = [&](const auto&... given) { return rule(given..., results, cotangents); };
+    NestOf<decltype(std::apply(gradients, operands))> given = std::apply(gradients, operands);
+    traced.end(leaves(given));
+    return results;
+  };
 }
 
 /// `x`, which gradients take for a constant.

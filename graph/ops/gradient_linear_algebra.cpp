@@ -1,5 +1,7 @@
 // Gradients of linear algebra, for batches of matrices. What reads one triangle of a symmetric matrix gives a symmetric gradient: that by
 // the symmetric matrix. Where the gradient divides by differences of eigenvalues or singular values, they must be distinct.
+#include <algorithm>
+
 #include "graph/ops/gradient_rules.h"
 #include "graph/ops/gradient_term.h"
 #include "graph/ops/rules.h"
@@ -99,14 +101,30 @@ void cholesky(Composer& c, GradientCall& call) {
   call.give(0, symmetric(right_solution(solution(transposed(l), inner), l)).part());
 }
 
-/// Of full rank, and with at least as many rows as columns.
+/// Of full rank. The columns of a wide matrix that are to the right of a square do not change Q: their part of R is Q^T times them.
 void qr(Composer& c, GradientCall& call) {
   const Shape& shape = call.operand_type(0).shape;
-  if (shape[shape.size() - 2] < shape.back()) return call.refuse("of a matrix with fewer rows than columns");
-  const Term q(c, call.result(0)), r(c, call.result(1)), by_q(c, call.cotangent(0)), by_r(c, call.cotangent(1));
+  const std::int64_t rows = shape[shape.size() - 2], columns = shape.back(), square = std::min(rows, columns);
+  const auto between = [&](const Part& x, std::int64_t first, std::int64_t last) {
+    Integers starts(shape.size(), 0), stops = x.shape();
+    starts.back() = first;
+    stops.back() = last;
+    return Term(c, c(op::slice, {x}, {{"starts", starts}, {"stops", stops}}));
+  };
+  const Term q(c, call.result(0));
+  Term r(c, call.result(1)), by_q(c, call.cotangent(0)), by_r(c, call.cotangent(1)), by_right(0);
+  if (columns > square) {
+    const Term by_right_of_r = between(by_r.part(), square, columns);
+    by_q = by_q + product(between(call.operand(0), square, columns), transposed(by_right_of_r));
+    by_right = product(q, by_right_of_r);
+    r = between(r.part(), 0, square);
+    by_r = between(by_r.part(), 0, square);
+  }
   const Term both = product(r, transposed(by_r)) - product(transposed(by_q), q);
-  const Term mirrored = lower(both) + transposed(lower(both)) - both * identity(c, shape.back(), both.part().dtype());
-  call.give(0, right_solution(by_q + product(q, mirrored), transposed(r)).part());
+  const Term mirrored = lower(both) + transposed(lower(both)) - both * identity(c, square, both.part().dtype());
+  const Term by_square = right_solution(by_q + product(q, mirrored), transposed(r));
+  if (columns == square) return call.give(0, by_square.part());
+  call.give(0, c(op::concat, {by_square.part(), by_right.part()}, {{"axis", std::int64_t{-1}}}));
 }
 
 /// Equal eigenvalues give infinities, unless the loss depends on the eigenvalues alone.

@@ -69,11 +69,27 @@ void largest_or_smallest(Composer& c, GradientCall& call, const Places& places) 
   if (call.wants(2)) call.give(2, (of_updates * places.taken(share.part())).part());
 }
 
+/// The cotangent of a factor is that of the product times all other factors of its place, which are not found by a division where one of
+/// them is zero: a place with one zero has the product of the others, with more zeros 0.
+void multiplied(Composer& c, GradientCall& call, const Places& places) {
+  const TensorType& x = call.operand_type(0);
+  const auto filled = [&](const OpDef& op) { return c(op, {}, {{"shape", x.shape}, {"dtype", x.dtype}}); };
+  const Part updates = c.as(x.dtype, call.operand(2));
+  const Term u(c, updates), g(c, call.cotangent(0));
+  if (call.wants(0)) call.give(0, (g * places.put(filled(op::ones), updates, "mul")).part());
+  if (!call.wants(2)) return;
+  const Term zero = u == 0, factors = where(zero, 1, u);
+  const Term product = places.taken(places.put(filled(op::ones), factors.part(), "mul").part());
+  const Term zeros = places.taken(places.put(filled(op::zeros), c.as(x.dtype, zero.part()), "add").part());
+  const Term others = where(zero, where(zeros == 1, product, 0), where(zeros == 0, product / factors, 0));
+  call.give(2, (places.taken((g * Term(c, call.operand(0))).part()) * others).part());
+}
+
 void scattered(Composer& c, GradientCall& call, bool by_tuples) {
   const std::string reduction = call.attributes().get<std::string>("reduction");
-  if (reduction == "mul") return call.refuse("with `reduction` mul");
   const Places places(c, call, by_tuples, call.operand(1));
   if (reduction == "none") return replaced(c, call, places);
+  if (reduction == "mul") return multiplied(c, call, places);
   if (reduction != "add") return largest_or_smallest(c, call, places);
   call.give(0, call.cotangent(0));
   if (call.wants(2)) call.give(2, places.taken(call.cotangent(0)).part());

@@ -64,6 +64,11 @@ const OpDef* find(std::span<const OpDef* const> all, std::string_view name) {
   return found != all.end() && (*found)->name == name ? *found : nullptr;
 }
 
+const OpDef* find_transform(std::string_view name) {
+  const auto found = std::find_if(kTransforms.begin(), kTransforms.end(), [&](const OpDef* op) { return op->name == name; });
+  return found == kTransforms.end() ? nullptr : *found;
+}
+
 }  // namespace
 
 std::span<const OpFamily> op_families() {
@@ -90,12 +95,12 @@ std::span<const OpDef* const> all_functions() {
 
 const OpDef* find_op(std::string_view name) {
   const OpDef* op = ops::find(all_ops(), name);
-  return op ? op : ops::find(ops::kTransforms, name);
+  return op ? op : ops::find_transform(name);
 }
 
 const OpDef* find_function(std::string_view name) {
   const OpDef* function = ops::find(all_functions(), name);
-  return function ? function : ops::find(ops::kTransforms, name);
+  return function ? function : ops::find_transform(name);
 }
 
 }  // namespace cleave

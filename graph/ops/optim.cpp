@@ -2,8 +2,6 @@
 // function's name.
 #include "graph/ops/optim.h"
 
-#include <cmath>
-
 #include "graph/ops/calls.h"
 #include "graph/trace/scope.h"
 
@@ -15,6 +13,7 @@ class Value {
  public:
   Value(Tensor tensor, const Here& here) : tensor_(std::move(tensor)), here_(&here) {}
   Value(double number) : tensor_(number) {}
+  Value(int number) : tensor_(number) {}
   operator Tensor() const { return tensor_; }
 
   friend Value call(const OpDef& op, const Value& a) { return {cleave::detail::call(op, {a.tensor_}, {}, *a.here_), *a.here_}; }
@@ -40,9 +39,33 @@ Value square(const Value& x) {
   return call(op::square, x);
 }
 
-/// `1 - beta ** (step + 1)`, exact in f32 where `beta` is close to 1.
-Value bias_correction(double beta, const Value& step) {
-  return 0.0 - call(op::expm1, (step + 1) * std::log(beta));
+// The order of operations is that of optimizers.yaml: C++ leaves the order of operands open, so that each operation with two computed
+// operands follows statements which compute them.
+
+/// `1 - beta ** (step + 1)` in the type of `like`, exact where `beta` is close to 1.
+Value bias_correction(double beta, const Value& step, const Tensor& like, const Here& here) {
+  const Attributes type{{"dtype", like.type().dtype}};
+  const Value steps(cleave::detail::call(op::astype, {step + 1}, type, here), here);
+  Attributes scalar = type;
+  scalar.set("shape", std::vector<std::int64_t>{});
+  const Value one(cleave::detail::call(op::ones, std::initializer_list<Tensor>{}, std::move(scalar), here), here);
+  return 0.0 - call(op::expm1, steps * call(op::log1p, (beta - 1) * one));
+}
+
+/// `share * a + (1 - share) * b`
+Value mean_of(double share, const Value& a, const Value& b) {
+  const Value first = share * a, second = (1 - share) * b;
+  return first + second;
+}
+
+/// The gradient with the part of a weight decay that is not decoupled.
+Value decayed(const Value& g, double weight_decay, const Value& w) {
+  return weight_decay == 0 ? g : g + weight_decay * w;
+}
+
+/// The value, shrunk by a decoupled weight decay.
+Value shrunk(const Value& w, const Value& rate, double weight_decay) {
+  return weight_decay == 0 ? w : w * (1 - rate * weight_decay);
 }
 
 }  // namespace
@@ -52,16 +75,12 @@ namespace detail {
 Tensor sgd(const Tensor& value, const Tensor& gradient, const SgdOptions& options, const Here& here) {
   const Scope in = scope("sgd", here);
   const Value w(value, here), rate(options.rate, here);
-  Value g(gradient, here);
-  if (options.weight_decay != 0) g = g + options.weight_decay * w;
-  return w - rate * g;
+  return w - rate * decayed(Value(gradient, here), options.weight_decay, w);
 }
 
 Tensor momentum(const Tensor& value, const Tensor& gradient, Tensor& speed, const MomentumOptions& options, const Here& here) {
   const Scope in = scope("momentum", here);
-  const Value w(value, here), rate(options.rate, here);
-  Value g(gradient, here);
-  if (options.weight_decay != 0) g = g + options.weight_decay * w;
+  const Value w(value, here), rate(options.rate, here), g = decayed(Value(gradient, here), options.weight_decay, w);
   const Value next = options.momentum * Value(speed, here) + g;
   speed = next;
   return w - rate * (options.nesterov ? g + options.momentum * next : next);
@@ -71,15 +90,17 @@ Tensor adam(const Tensor& value, const Tensor& gradient, Tensor& m, Tensor& v, c
             const Here& here) {
   const Scope in = scope(decoupled ? "adamw" : "adam", here);
   const Value rate(options.rate, here), step(options.step, here);
-  Value w(value, here), g(gradient, here);
-  if (options.weight_decay != 0 && decoupled) w = w - rate * options.weight_decay * w;
-  if (options.weight_decay != 0 && !decoupled) g = g + options.weight_decay * w;
-  const Value first = options.beta1 * Value(m, here) + (1 - options.beta1) * g;
-  const Value second = options.beta2 * Value(v, here) + (1 - options.beta2) * square(g);
+  const Value w = shrunk(Value(value, here), rate, decoupled ? options.weight_decay : 0);
+  const Value g = decayed(Value(gradient, here), decoupled ? 0 : options.weight_decay, w);
+  const Value first = mean_of(options.beta1, Value(m, here), g);
+  const Value kept = options.beta2 * Value(v, here);
+  const Value second = kept + (1 - options.beta2) * square(g);
   m = first;
   v = second;
-  const Value deviation = sqrt(second) / sqrt(bias_correction(options.beta2, step)) + options.epsilon;
-  return w - rate / bias_correction(options.beta1, step) * (first / deviation);
+  const Value root = sqrt(second), corrected = sqrt(bias_correction(options.beta2, step, value, here));
+  const Value deviation = root / corrected + options.epsilon;
+  const Value size = rate / bias_correction(options.beta1, step, value, here), direction = first / deviation;
+  return w - size * direction;
 }
 
 Tensor adagrad(const Tensor& value, const Tensor& gradient, Tensor& sum, const AdagradOptions& options, const Here& here) {
@@ -93,7 +114,8 @@ Tensor adagrad(const Tensor& value, const Tensor& gradient, Tensor& sum, const A
 Tensor rmsprop(const Tensor& value, const Tensor& gradient, Tensor& v, const RmspropOptions& options, const Here& here) {
   const Scope in = scope("rmsprop", here);
   const Value w(value, here), g(gradient, here), rate(options.rate, here);
-  const Value next = options.decay * Value(v, here) + (1 - options.decay) * square(g);
+  const Value kept = options.decay * Value(v, here);
+  const Value next = kept + (1 - options.decay) * square(g);
   v = next;
   return w - rate * (g / (sqrt(next) + options.epsilon));
 }
@@ -101,37 +123,43 @@ Tensor rmsprop(const Tensor& value, const Tensor& gradient, Tensor& v, const Rms
 Tensor lion(const Tensor& value, const Tensor& gradient, Tensor& m, const LionOptions& options, const Here& here) {
   const Scope in = scope("lion", here);
   const Value rate(options.rate, here), g(gradient, here), moment(m, here);
-  Value w(value, here);
-  if (options.weight_decay != 0) w = w - rate * options.weight_decay * w;
-  const Value direction = call(op::sign, options.beta1 * moment + (1 - options.beta1) * g);
-  m = options.beta2 * moment + (1 - options.beta2) * g;
+  const Value w = shrunk(Value(value, here), rate, options.weight_decay);
+  const Value direction = call(op::sign, mean_of(options.beta1, moment, g));
+  m = mean_of(options.beta2, moment, g);
   return w - rate * direction;
 }
 
 void clip_by_norm(const std::vector<Leaf>& gradients, const Tensor& limit, const Here& here) {
   if (gradients.empty()) return;
   const Scope in = scope("clip_by_norm", here);
-  const auto squares = [&](const Leaf& leaf) { return call(op::sum, square(Value(*leaf.tensor, here))); };
-  Value total = squares(gradients.front());
-  for (std::size_t i = 1; i < gradients.size(); ++i) total = total + squares(gradients[i]);
-  const Value scale = call(op::minimum, Value(limit, here) / (sqrt(total) + 1e-6), Value(1.0));
+  std::vector<Tensor> squares;
+  for (const Leaf& leaf : gradients) squares.push_back(call(op::sum, square(Value(*leaf.tensor, here))));
+  const Value all(cleave::detail::call(op::stack, squares, {}, here), here);
+  const Value norm = sqrt(call(op::sum, all));
+  const Value scale = call(op::minimum, Value(limit, here) / (norm + 1e-6), Value(1.0));
   for (const Leaf& leaf : gradients) *leaf.tensor = Value(*leaf.tensor, here) * scale;
 }
 
 void clip_by_value(const std::vector<Leaf>& gradients, const Tensor& limit, const Here& here) {
   const Scope in = scope("clip_by_value", here);
   const Value most(limit, here);
-  for (const Leaf& leaf : gradients)
-    *leaf.tensor = call(op::maximum, call(op::minimum, Value(*leaf.tensor, here), most), Value(0.0) - most);
+  for (const Leaf& leaf : gradients) {
+    const Value below = call(op::minimum, Value(*leaf.tensor, here), most);
+    *leaf.tensor = call(op::maximum, below, 0.0 - most);
+  }
 }
 
 void ema(const std::vector<Leaf>& averages, const std::vector<Leaf>& values, double decay, const Here& here) {
   const Scope in = scope("ema", here);
   for (std::size_t i = 0; i < averages.size() && i < values.size(); ++i)
-    *averages[i].tensor = decay * Value(*averages[i].tensor, here) + (1 - decay) * Value(*values[i].tensor, here);
+    *averages[i].tensor = mean_of(decay, Value(*averages[i].tensor, here), Value(*values[i].tensor, here));
 }
 
 }  // namespace detail
+
+Tensor constant(const Tensor& rate, const Tensor&) {
+  return rate;
+}
 
 Tensor linear_warmup(const Tensor& rate, const Tensor& step, double steps, Here here) {
   const Scope in = scope("linear_warmup", here);

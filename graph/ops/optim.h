@@ -1,6 +1,6 @@
 // Training in the tracing API: optimizers, schedules of the rate, and limits of gradients, as functions of Tensors and nests of them
 // (nest.h). They hold nothing: moments and counters are values of the program, which it carries and keeps from run to run like its weights.
-// The same functions are in share/cleave/optimizers.yaml and in Python's cleave.optim; all three trace to the same operations.
+// The same functions are in share/cleave/optimizers.yaml and in Python's cleave.optim; all three trace to equal programs.
 //
 //   #include <cleave/optim.h>
 //   Layer gradients = gradient(loss, weights);
@@ -174,7 +174,7 @@ NestOf<N> clip_by_value(const N& gradients, const Tensor& limit, Here here = Her
 
 /// The exponential moving average `decay * average + (1 - decay) * value`.
 template <class N>
-NestOf<N> ema(const N& averages, const N& values, double decay, Here here = Here::now()) {
+NestOf<N> ema(const N& averages, const N& values, double decay = 0.999, Here here = Here::now()) {
   NestOf<N> next = averages, given = values;
   detail::ema(leaves(next), leaves(given), decay, here);
   return next;
@@ -182,11 +182,13 @@ NestOf<N> ema(const N& averages, const N& values, double decay, Here here = Here
 
 // Schedules: the rate at a step, an integer scalar that counts from 0.
 
+/// `rate` at every step.
+Tensor constant(const Tensor& rate, const Tensor& step);
 /// From 0 to `rate` in the first `steps` steps, then `rate`.
 Tensor linear_warmup(const Tensor& rate, const Tensor& step, double steps, Here here = Here::now());
 /// From `rate` down to 0 along half a cosine wave in `steps` steps, then 0 (Loshchilov and Hutter, 2017).
 Tensor cosine(const Tensor& rate, const Tensor& step, double steps, Here here = Here::now());
 /// `rate`, multiplied by `factor` behind every `every` steps.
-Tensor step_decay(const Tensor& rate, const Tensor& step, double every, double factor, Here here = Here::now());
+Tensor step_decay(const Tensor& rate, const Tensor& step, double every, double factor = 0.1, Here here = Here::now());
 
 }  // namespace cleave::optim

@@ -5,7 +5,6 @@
 #pragma once
 
 #include <functional>
-#include <string>
 
 #include "graph/trace/composer.h"
 
@@ -37,11 +36,6 @@ class GradientCall {
   /// Replaces the cotangent of operand `i` (zeros if there is none yet) by `change(cotangent)`, of the same type. For an operation that
   /// reads a part of its operand: a change in place costs that part, and not the operand.
   virtual void give_into(std::size_t i, const std::function<Part(const Part& cotangent)>& change) = 0;
-
-  /// There is no gradient of this call, though other calls of the operation have one: `of_what` says which, behind the name of the
-  /// operation
-  /// ("with `reduction` mul"). An error at the user's line.
-  virtual void refuse(std::string of_what) = 0;
 
  protected:
   GradientCall() = default;

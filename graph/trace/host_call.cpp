@@ -169,6 +169,29 @@ HostCallable guarded(std::function<Status(HostInputs, HostResults, HostToken)> f
   return callable;
 }
 
+namespace {
+
+/// Records the gradient of a call, and replaces its results by those that the program goes on with.
+void record_gradient(const HostName& name, const HostOptions& options, const std::vector<Tensor>& inputs, std::vector<Tensor>& results) {
+  TraceContext& context = *TraceContext::current();
+  const Here here = name.here.of("host_call");
+  const auto operands = [&](const std::vector<Tensor>& tensors) {
+    std::vector<Operand> found;
+    for (const Tensor& tensor : tensors) found.push_back(context.operand(tensor, here));
+    return found;
+  };
+  CustomGradient custom(context.tracer(), name.name, operands(inputs), operands(results), SourceLocation::from(here));
+  std::vector<Tensor> given;
+  for (Operand& operand : custom.given(options.gradient.reads)) given.push_back(context.tensor(std::move(operand)));
+  const std::vector<TypeSpec> types(custom.wanted().begin(), custom.wanted().end());
+  HostOptions own{.pure = options.pure, .seconds = options.gradient.seconds, .deadline = options.deadline};
+  if (options.gradient.gradient) own.gradient = *options.gradient.gradient;
+  custom.end(operands(record_host_call({name.name + "_gradient", name.here}, types, own, *options.gradient.callable, given)));
+  for (std::size_t i = 0; i < results.size(); ++i) results[i] = context.tensor(custom.results()[i]);
+}
+
+}  // namespace
+
 std::vector<Tensor> record_host_call(const HostName& name, std::span<const TypeSpec> results, const HostOptions& options,
                                      HostCallable callable, const std::vector<Tensor>& inputs) {
   std::vector<Tensor> none(results.size());
@@ -216,7 +239,9 @@ std::vector<Tensor> record_host_call(const HostName& name, std::span<const TypeS
   function.begin = std::move(callable.begin);
   Attributes attributes;
   attributes.set("function", std::make_shared<const HostFunction>(std::move(function)));
-  return apply(op::host_call, given, std::move(attributes), here);
+  std::vector<Tensor> recorded = apply(op::host_call, given, std::move(attributes), here);
+  if (options.gradient.callable) record_gradient(name, options, given, recorded);
+  return recorded;
 }
 
 Result<Graph> bind_host_function(Graph graph, std::string_view name, HostCallable callable) {

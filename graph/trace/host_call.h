@@ -15,21 +15,10 @@
 
 #include "graph/array/array.h"
 #include "graph/base/result.h"
+#include "graph/trace/custom_gradient.h"
 #include "graph/trace/trace.h"
 
 namespace cleave {
-
-struct HostOptions {
-  /// Deterministic and without effects: calls may be merged or dropped, and calls of asynchronous functions may overlap. A synchronous
-  /// function is called by one thread at a time, unless ExecutorOptions::workers allows more and `seconds` is at least 0.1 ms. Impure
-  /// functions keep their program order.
-  bool pure = false;
-  std::optional<double> seconds = {};  ///< declared cost of one call
-  /// Seconds that one call may take; a longer call is an Error (machine) at its line. An asynchronous call ends at the deadline; a
-  /// synchronous one cannot be interrupted, and its overrun is detected when it returns. Without a deadline, the wait for an asynchronous
-  /// call is limited by the executor's watchdog, and for a synchronous call it is not limited.
-  std::optional<double> deadline = {};
-};
 
 /// Completes one call of an asynchronous host function, once and from any thread. If all copies are destroyed before that, the call fails
 /// with an Error. The memory of inputs and results stays valid as long as a copy exists: completing a call that the run no longer waits for
@@ -170,6 +159,47 @@ HostCallable host_callable(F f) {
 }
 
 }  // namespace detail
+
+/// The gradient of a host function: a function that the host calls in its place. It takes the inputs, then the results, then the cotangents
+/// of the results (the derivatives of the loss by them), and fills a cotangent for each floating input, of its type; as host_call takes
+/// functions. With `reads`, it takes no inputs or no results, which are then not kept for it. It is as pure as the function, and is called
+/// behind it, in reverse order of the calls; `bind` names it "NAME_gradient".
+///
+///   host_call("plant", {"f32[3]"}, {.pure = true, .gradient = {slope, {.results = false}}}, plant, x);
+struct HostGradient {
+  HostGradient() = default;
+  template <class F>
+  requires(!std::is_same_v<F, HostGradient>)
+      HostGradient(F function, RuleReads what_it_reads = {}, std::optional<double> seconds_of_a_call = {})
+      : callable(std::make_shared<const detail::HostCallable>(detail::host_callable(std::move(function)))),
+        reads(what_it_reads),
+        seconds(seconds_of_a_call) {}
+
+  /// The same with a gradient of its own, for gradients of gradients.
+  [[nodiscard]] HostGradient with_gradient(HostGradient second) const {
+    HostGradient both = *this;
+    both.gradient = std::make_shared<const HostGradient>(std::move(second));
+    return both;
+  }
+
+  std::shared_ptr<const detail::HostCallable> callable;  ///< null: none
+  RuleReads reads = {};
+  std::optional<double> seconds = {};                      ///< declared cost of one call
+  std::shared_ptr<const HostGradient> gradient = nullptr;  ///< of this function
+};
+
+struct HostOptions {
+  /// Deterministic and without effects: calls may be merged or dropped, and calls of asynchronous functions may overlap. A synchronous
+  /// function is called by one thread at a time, unless ExecutorOptions::workers allows more and `seconds` is at least 0.1 ms. Impure
+  /// functions keep their program order.
+  bool pure = false;
+  std::optional<double> seconds = {};  ///< declared cost of one call
+  /// Seconds that one call may take; a longer call is an Error (machine) at its line. An asynchronous call ends at the deadline; a
+  /// synchronous one cannot be interrupted, and its overrun is detected when it returns. Without a deadline, the wait for an asynchronous
+  /// call is limited by the executor's watchdog, and for a synchronous call it is not limited.
+  std::optional<double> deadline = {};
+  HostGradient gradient = {};  ///< for gradients that lead through the call; without one they are refused
+};
 
 /// The name of a host function and the place of its call.
 struct HostName {

@@ -1,12 +1,15 @@
 #include "graph/trace/trace.h"
 
 #include "graph/base/exceptions.h"
+#include "graph/trace/distribution.h"
 #include "graph/trace/trace_context.h"
 
 namespace cleave {
 namespace {
 
-Attributes attributes_of(const Init& init) {
+Result<Attributes> attributes_of(const Init& init, const std::string& name, const TensorType& type) {
+  if (const auto* random = std::get_if<Init::Random>(&init.value))
+    return begin_with(random->distribution, random->numbers, random->seed, name, type);
   Attributes attributes;
   if (const auto* number = std::get_if<double>(&init.value)) attributes.set("value", *number);
   if (const auto* number = std::get_if<std::int64_t>(&init.value)) {
@@ -18,10 +21,6 @@ Attributes attributes_of(const Init& init) {
   }
   if (const auto* array = std::get_if<Array>(&init.value)) attributes.set("value", *array);
   if (const auto* path = std::get_if<std::string>(&init.value)) attributes.set("file", *path);
-  if (const auto* random = std::get_if<Init::Random>(&init.value)) {
-    attributes.set(random->distribution, std::vector<double>{random->first, random->second});
-    attributes.set("seed", random->seed);
-  }
   return attributes;
 }
 
@@ -51,7 +50,12 @@ Tensor parameter(std::string name, const TypeSpec& type, const Init& init, Here 
                          "`" + name + "` is " + to_string(*resolved) + " but begins as " + to_string(array->type()));
     return context->tensor({});
   }
-  return context->tensor(context->tracer().parameter(std::move(name), *resolved, attributes_of(init), SourceLocation::from(here)));
+  Result<Attributes> attributes = attributes_of(init, name, *resolved);
+  if (!attributes) {
+    TraceContext::report(DiagnosticKind::value, here, attributes.error().message);
+    return context->tensor({});
+  }
+  return context->tensor(context->tracer().parameter(std::move(name), *resolved, *std::move(attributes), SourceLocation::from(here)));
 }
 
 Tensor constant(Array value, Here here) {

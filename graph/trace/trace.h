@@ -66,13 +66,23 @@ struct Init {
     value = static_cast<double>(number);
   }
   Init(Array array) : value(std::move(array)) {}
-  static Init uniform(double low, double high, std::int64_t seed = 0) { return Random{"uniform", low, high, seed}; }
-  static Init normal(double mean, double deviation, std::int64_t seed = 0) { return Random{"normal", mean, deviation, seed}; }
+  static Init uniform(double low, double high, std::int64_t seed = 0) { return Random{"uniform", {low, high}, seed}; }
+  static Init normal(double mean, double deviation, std::int64_t seed = 0) { return Random{"normal", {mean, deviation}, seed}; }
+  /// Normal, and drawn again beyond two deviations.
+  static Init truncated_normal(double mean, double deviation, std::int64_t seed = 0) {
+    return Random{"truncated_normal", {mean, deviation}, seed};
+  }
+  /// `gain` times orthonormal columns, or rows if there are more columns than rows; the last axis of the type counts the columns.
+  static Init orthogonal(double gain = 1, std::int64_t seed = 0) { return Random{"orthogonal", {gain}, seed}; }
+  /// Normal of deviation sqrt(2 / inputs), for a layer of that many inputs before a relu (He et al., 2015).
+  static Init he(double inputs, std::int64_t seed = 0) { return Random{"he", {inputs}, seed}; }
+  /// Uniform within sqrt(6 / (inputs + outputs)) of 0 (Glorot and Bengio, 2010).
+  static Init xavier(double inputs, double outputs, std::int64_t seed = 0) { return Random{"xavier", {inputs, outputs}, seed}; }
   static Init file(std::string path) { return Init(std::move(path)); }
 
   struct Random {
     std::string distribution;
-    double first, second;
+    std::vector<double> numbers;
     std::int64_t seed;
   };
   std::variant<double, std::int64_t, Array, std::string, Random> value;

@@ -29,6 +29,18 @@ int overshoot(int version, const cleave_array* inputs, int input_count, cleave_a
   return 0;
 }
 
+/* f32[n] (values), f32[n] (cotangents of the results) -> f32[n]: the gradient of overshoot. */
+int overshoot_gradient(int version, const cleave_array* inputs, int input_count, cleave_array* results, int result_count, char* error,
+                       size_t error_size) {
+  if (version != CLEAVE_HOST_FUNCTION_VERSION) return refuse(error, error_size, "another version of the interface");
+  if (input_count != 2 || result_count != 1) return refuse(error, error_size, "overshoot_gradient takes two arrays and gives one");
+  const float *values = inputs[0].data, *cotangents = inputs[1].data;
+  float* gradient = results[0].data;
+  const int64_t count = elements(&inputs[0]);
+  for (int64_t i = 0; i < count; ++i) gradient[i] = values[i] > 1.0f || values[i] < -1.0f ? cotangents[i] : 0.0f;
+  return 0;
+}
+
 /* f32[n, 4] (position, speed, angle, angular speed), f32[n, 1] (force) -> f32[n, 4]: n trolleys, each with a load that hangs from it, 20 ms
  * later. The angle is 0 where the load hangs straight down. */
 int crane(int version, const cleave_array* inputs, int input_count, cleave_array* results, int result_count, char* error,

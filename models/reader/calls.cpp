@@ -23,7 +23,8 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kOtherNam
 const OpDef* find_called(std::string_view name) {
   for (const auto& [other, own] : kOtherNames)
     if (name == other) return find_function(own);
-  return find_function(name);
+  const OpDef* op = find_function(name);
+  return op == &op::custom_gradient || op == &op::gradient_rule ? nullptr : op;  // recorded for the key `gradient` alone
 }
 
 const AttributeDef* find_attribute(const OpDef& op, std::string_view name) {
@@ -280,15 +281,69 @@ Arguments Evaluation::call_once(const ExpressionNode& node, const PlannedCall& p
   };
   if (planned.kind == PlannedCall::Kind::op) return results(*planned.op);
 
-  const HostFunction& function = *planned.host_function;
-  for (std::size_t i = 0; i < operands.size(); ++i) {
+  return evaluator_.call_host(planned.callee, operands, node.span);
+}
+
+Arguments Evaluator::call_host(const std::string& name, Operands operands, Span call) {
+  const std::shared_ptr<const HostFunction>& function = host_functions.find(name)->second;
+  const SourceLocation location = this->location(call);
+  for (std::size_t i = 0; i < operands.size() && i < function->takes.size(); ++i) {
     const auto& literal = operands[i].literal;
-    if (literal && fits(*literal, function.takes[i].dtype)) {
-      operands[i] = evaluator_.tracer.materialize(operands[i], location, function.takes[i].dtype);
-    }
+    if (literal && fits(*literal, function->takes[i].dtype))
+      operands[i] = tracer.materialize(operands[i], location, function->takes[i].dtype);
   }
-  attributes.set("function", planned.host_function);
-  return results(op::host_call);
+  const auto single = [](const Operands& values) {
+    Arguments arguments;
+    for (const Operand& value : values) arguments.push_back({value, {}, {}});
+    return arguments;
+  };
+  const Arguments results = single(tracer.apply(op::host_call, operands, {{"function", function}}, location));
+  const auto gradient = host_gradients.find(name);
+  return gradient == host_gradients.end() ? results : with_gradient(name, gradient->second, single(operands), results, call);
+}
+
+namespace {
+
+Operands operands_of(const Arguments& arguments) {
+  Operands operands;
+  for (const Argument& argument : arguments) {
+    if (argument.members)
+      operands.insert(operands.end(), argument.operands.begin(), argument.operands.end());
+    else
+      operands.push_back(argument.operand);
+  }
+  return operands;
+}
+
+/// `like` with other operands, which `next` counts.
+Arguments rebuilt(const Arguments& like, const Operands& operands, std::size_t& next) {
+  Arguments arguments = like;
+  for (Argument& argument : arguments) {
+    if (!argument.members) argument.operand = operands[next++];
+    for (Operand& member : argument.operands) member = operands[next++];
+  }
+  return arguments;
+}
+
+}  // namespace
+
+Arguments Evaluator::with_gradient(const std::string& name, const GradientKey& key, const Arguments& arguments, const Arguments& results,
+                                   Span call) {
+  CustomGradient custom(tracer, name, operands_of(arguments), operands_of(results), location(call));
+  const Operands given = custom.given(key.reads);
+  Arguments parts;
+  std::size_t next = 0;
+  const auto add = [&](const Arguments& like) {
+    const Arguments more = rebuilt(like, given, next);
+    parts.insert(parts.end(), more.begin(), more.end());
+  };
+  if (key.reads.inputs) add(arguments);
+  if (key.reads.results) add(results);
+  add(results);  // the cotangents
+  const std::string& rule = key.function.text;
+  custom.end(operands_of(inliner && inliner->takes(rule) ? inliner->inline_call(rule, parts, call) : call_host(rule, given, call)));
+  next = 0;
+  return rebuilt(results, custom.results(), next);
 }
 
 std::optional<AttributeValue> Evaluation::attribute(const std::string& callee, const AttributeDef& definition, Index index) {
@@ -298,6 +353,10 @@ std::optional<AttributeValue> Evaluation::attribute(const std::string& callee, c
   if (definition.type == Type::dtype) {
     const auto dtype = node.kind == NodeType::name || node.kind == NodeType::text ? parse_dtype(node.text) : std::nullopt;
     if (dtype) return *dtype;
+    if (const Binding* value = node.kind == NodeType::name ? evaluator_.scopes.find(node.text) : nullptr) {  // of the value's type
+      if (const TensorType* type = evaluator_.tracer.type(value->operand)) return type->dtype;
+      return std::nullopt;  // unknown after a mistake, which was reported
+    }
     evaluator_.fail(DiagnosticKind::unknown, node.span, what + " is an element type such as `f32`" + evaluator_.meant_dtype(node.text));
     return std::nullopt;
   }

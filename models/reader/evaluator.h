@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "graph/host_function.h"
+#include "graph/trace/custom_gradient.h"
 #include "graph/trace/tracer.h"
 #include "models/reader/expression.h"
 #include "models/reader/literals.h"
@@ -30,6 +31,11 @@ struct Argument {
   void add(const std::string& member, const Argument& value);
 };
 using Arguments = std::vector<Argument>;
+/// `gradient: NAME` or `gradient: {function: NAME, reads: [inputs]}` of a function.
+struct GradientKey {
+  Name function;
+  RuleReads reads;
+};
 using HostFunctions = std::map<std::string, std::shared_ptr<const HostFunction>, std::less<>>;
 
 /// Interface to the functions of the model.
@@ -48,7 +54,8 @@ struct Evaluator {
   Errors& errors;
   const HostFunctions& host_functions;
   Inliner* inliner = nullptr;
-  std::size_t work = 0;                                ///< expression nodes evaluated
+  std::size_t work = 0;                                                 ///< expression nodes evaluated
+  std::map<std::string, GradientKey, std::less<>> host_gradients = {};  ///< gradients of host functions
   std::set<std::string, std::less<>> unreadable = {};  ///< functions with a wrong declaration: reported there, not again at each call
 
   static constexpr std::size_t kMostWork = 250'000;
@@ -72,6 +79,11 @@ struct Evaluator {
   /// Whether every name in a type is a dim; reports the first name that is not.
   bool check_sizes(const Expression& type);
 
+  /// The results of a call of `name` at `call`, and from here on the gradient that `key` states for them. `arguments` and `results` may be
+  /// groups.
+  Arguments with_gradient(const std::string& name, const GradientKey& key, const Arguments& arguments, const Arguments& results, Span call);
+  /// Calls a host function of the model, with its gradient.
+  Arguments call_host(const std::string& name, Operands operands, Span call);
   /// Whether an op or function has this name; if not, reports it.
   bool check_callee(const std::string& name, Span span);
 

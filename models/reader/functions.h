@@ -15,6 +15,7 @@ struct Function {
   std::vector<Parameter> takes;
   std::vector<Statement> body;
   std::vector<Name> returns;
+  std::optional<GradientKey> gradient;
   bool included = false;   ///< from an included file
   bool recursive = false;  ///< reported; must not be inlined
 };
@@ -28,6 +29,11 @@ void read_functions(const YamlNode& node, Functions& functions, Errors& errors);
 void read_includes(const YamlNode& node, Functions& functions, Source& source, Errors& errors);
 /// Reports functions that call themselves, directly or through others.
 void check_recursion(Functions& functions, Errors& errors);
+/// The value of the key `gradient`; nothing, with an error, if it is wrong.
+std::optional<GradientKey> read_gradient_key(const YamlNode& node, Errors& errors);
+/// Reports gradients that are no functions of the model, or that take another number of arguments than they are given. Their owners are
+/// left without a gradient.
+void check_gradients(Functions& functions, Evaluator& evaluator);
 HostFunctions read_host_functions(const YamlNode& node, Evaluator& evaluator);
 
 }  // namespace cleave::models

@@ -54,7 +54,7 @@ class HostFunctionReader {
 
  private:
   static const std::vector<std::string>& keys() {
-    static const std::vector<std::string> known = {"library", "symbol", "takes", "returns", "seconds", "pure", "deadline"};
+    static const std::vector<std::string> known = {"library", "symbol", "takes", "returns", "seconds", "pure", "deadline", "gradient"};
     return known;
   }
 
@@ -114,7 +114,11 @@ HostFunctions read_host_functions(const YamlNode& node, Evaluator& evaluator) {
   for (const YamlEntry& entry : section_entries(node, "host_functions", evaluator.errors)) {
     const auto name = declared_name(entry.key, evaluator.errors);
     if (!name) continue;
-    if (auto function = HostFunctionReader(evaluator).read(entry, *name)) functions.emplace(name->text, std::move(function));
+    auto function = HostFunctionReader(evaluator).read(entry, *name);
+    if (!function) continue;
+    functions.emplace(name->text, std::move(function));
+    if (const YamlEntry* gradient = entry.value.find("gradient"))
+      if (auto key = read_gradient_key(gradient->value, evaluator.errors)) evaluator.host_gradients.emplace(name->text, *std::move(key));
   }
   return functions;
 }

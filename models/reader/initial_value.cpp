@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "graph/array/range.h"
+#include "graph/trace/distribution.h"
 #include "models/reader/declarations.h"
 
 namespace cleave::models {
@@ -60,45 +61,23 @@ void read_value(const YamlNode& node, const Name& name, const TensorType& type, 
   attributes.set("value", *std::move(array));
 }
 
-/// A distribution of initial values: its key, how it is written, and how many numbers that takes.
-struct Distribution {
-  std::string_view key, form;
-  std::size_t numbers;
-};
-constexpr Distribution kDistributions[] = {{"uniform", "`uniform: [low, high]`", 2},
-                                           {"normal", "`normal: [mean, deviation]`", 2},
-                                           {"truncated_normal", "`truncated_normal: [mean, deviation]`", 2},
-                                           {"orthogonal", "`orthogonal: gain`", 1},
-                                           {"he", "`he: inputs`", 1},
-                                           {"xavier", "`xavier: [inputs, outputs]`", 2}};
-
-const Distribution* find_distribution(std::string_view key) {
-  const auto* found =
-      std::find_if(std::begin(kDistributions), std::end(kDistributions), [&](const Distribution& each) { return each.key == key; });
-  return found == std::end(kDistributions) ? nullptr : found;
-}
-
-/// Why the numbers of a distribution make no sense; empty: they do.
-std::string wrong_numbers(const Distribution& distribution, double first, double second) {
-  const std::string form(distribution.form);
-  if (distribution.key == "uniform") return first > second ? "the low end of " + form + " lies above the high one" : "";
-  if (distribution.key == "orthogonal") return "";
-  if (distribution.key == "he" || distribution.key == "xavier")
-    return first >= 1 && second >= 1
-               ? ""
-               : form + " takes the number of inputs" + (distribution.numbers > 1 ? " and of outputs" : "") + " of the layer";
-  return second < 0 ? "the deviation of " + form + " must not be negative" : "";
+/// How a model writes the distribution: "`uniform: [low, high]`".
+std::string form_of(const Distribution& distribution) {
+  const std::string numbers = distribution.numbers() == 1
+                                  ? std::string(distribution.first)
+                                  : "[" + std::string(distribution.first) + ", " + std::string(distribution.second) + "]";
+  return "`" + std::string(distribution.key) + ": " + numbers + "`";
 }
 
 void read_distribution(const YamlEntry& entry, const Distribution& distribution, const Name& name, const TensorType& type,
                        Attributes& attributes, Evaluator& evaluator) {
   const auto list = read_literals(entry.value, evaluator);
   if (!list) return;
-  const Shape wanted = distribution.numbers == 1 ? Shape{} : Shape{static_cast<std::int64_t>(distribution.numbers)};
-  const std::string form(distribution.form);
+  const Shape wanted = distribution.numbers() == 1 ? Shape{} : Shape{static_cast<std::int64_t>(distribution.numbers())};
+  const std::string form = form_of(distribution);
   if (list->shape != wanted || common_dtype(list->values) == DType::boolean || !common_dtype(list->values)) {
     return evaluator.fail(DiagnosticKind::type, entry.value.span,
-                          (distribution.numbers == 1 ? "one number is" : "two numbers are") + std::string(" expected: ") + form);
+                          (distribution.numbers() == 1 ? "one number is" : "two numbers are") + std::string(" expected: ") + form);
   }
   const double first = to_double(list->values.front()), second = to_double(list->values.back());
   if (std::string wrong = wrong_numbers(distribution, first, second); !wrong.empty())
@@ -108,18 +87,12 @@ void read_distribution(const YamlEntry& entry, const Distribution& distribution,
                           "random numbers are floating; `" + name.text + "` is " + to_string(type) +
                               "; draw integers in the program: `random_integers(" + to_string(type.shape) + ", 0, 10, seed=1)`");
   }
-  if (distribution.key == "he") return attributes.set("normal", std::vector<double>{0, std::sqrt(2 / first)});
-  if (distribution.key == "xavier") {
-    const double most = std::sqrt(6 / (first + second));
-    return attributes.set("uniform", std::vector<double>{-most, most});
-  }
   for (const Literal& literal : list->values) {
     if (fits(literal, type.dtype)) continue;
     return evaluator.fail(DiagnosticKind::value, entry.value.span,
                           "`" + spelled(literal) + "` in " + form + " is out of range; " + range_text(type.dtype));
   }
-  if (distribution.numbers == 1) return attributes.set(entry.key.text, first);
-  attributes.set(entry.key.text, std::vector<double>{first, second});
+  set_distribution(attributes, distribution, first, second);
 }
 
 }  // namespace

@@ -211,6 +211,7 @@ void read_sections(const YamlNode& root, const ModelOptions& options, Tracer& tr
   Functions functions;
   if (const YamlNode* node = section("functions")) read_functions(*node, functions, errors);
   if (const YamlNode* node = section("include")) read_includes(*node, functions, source, errors);
+  check_gradients(functions, evaluator);
   check_recursion(functions, errors);
   for (const char* key : {"functions", "host_functions"}) {
     const YamlNode* node = section(key);

@@ -228,9 +228,26 @@ void Program::while_loop(const Statement& statement) {
   rebind_all(names, tracer.end_while(yielded), statement.span);
 }
 
+/// Runs the arm of a branch that a function's own numbers decide, as if it stood in place of the branch.
+void Program::decided_branch(const Statement& statement, const std::vector<Statement>& arm) {
+  std::vector<std::string> names = carried_names(statement);
+  const std::vector<std::string> fresh = fresh_names(statement);
+  evaluator_.scopes.push();
+  run(arm);
+  std::copy_if(fresh.begin(), fresh.end(), std::back_inserter(names),
+               [&](const std::string& name) { return evaluator_.scopes.find_here(name) != nullptr; });
+  const States values = states(names);
+  evaluator_.scopes.pop();
+  std::vector<Operand> operands;
+  for (const Tracer::State& value : values) operands.push_back(value.operand);
+  rebind_all(names, operands, statement.span);
+}
+
 void Program::branch(const Statement& statement) {
   Tracer& tracer = evaluator_.tracer;
   const Operand predicate = placed(statement, statement.expression);
+  if (depth_ > 0 && predicate.literal && predicate.literal->type == Literal::Type::boolean)
+    return decided_branch(statement, predicate.literal->integer != 0 ? statement.body : statement.otherwise);
   const auto probability = expected(statement, "probability", 1);
   std::vector<std::string> names = carried_names(statement);
   const std::vector<std::string> fresh = fresh_names(statement);
@@ -321,6 +338,7 @@ Arguments Program::inline_call(std::string_view name, const Arguments& arguments
   evaluator_.scopes.pop();
   tracer.pop_scope();
   evaluator_.errors.set_via(tracer.chained({}).via);
+  if (function.gradient && !stopped()) results = evaluator_.with_gradient(function.name.text, *function.gradient, arguments, results, call);
   --depth_;
   return results;
 }

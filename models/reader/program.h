@@ -28,6 +28,7 @@ class Program final : public Inliner {
   void for_loop(const Statement& statement);
   void while_loop(const Statement& statement);
   void branch(const Statement& statement);
+  void decided_branch(const Statement& statement, const std::vector<Statement>& arm);
   void skip(const Statement& statement);
   bool check_counts(const Statement& statement);
 

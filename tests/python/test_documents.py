@@ -8,7 +8,7 @@ import warnings
 import pytest
 
 GUIDE = "docs/guide/python.md"
-GUIDES = [GUIDE, "docs/guide/coming-from.md", "docs/guide/tutorial.md", "README.md"]
+GUIDES = [GUIDE, "docs/guide/training.md", "docs/guide/coming-from.md", "docs/guide/tutorial.md", "README.md"]
 BLOCK = re.compile(r"```(python|text)\n(.*?)```\n", re.DOTALL)
 NUMBER = re.compile(r"\d+\.\d+")
 

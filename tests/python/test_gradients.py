@@ -1,4 +1,6 @@
 """Gradients and optimizers in Python."""
+import re
+
 import numpy as np
 import pytest
 
@@ -122,6 +124,83 @@ def test_optimizers_equal_their_papers(name):
     assert np.allclose(run(model, start), wanted, rtol=1e-6)
 
 
+STEPS = {
+    "sgd": ("net: each(sgd, net, grads, rate=0.1, weight_decay=0.01)",
+            lambda o, n, g, s, t, i: (o.sgd(n, g, rate=0.1, weight_decay=0.01), s, t)),
+    "momentum": ("'net, s': each(momentum, net, grads, s, rate=0.1)",
+                 lambda o, n, g, s, t, i: (*o.momentum(n, g, s, rate=0.1), t)),
+    "nesterov": ("'net, s': each(momentum, net, grads, s, rate=0.1, nesterov=true, weight_decay=0.01)",
+                 lambda o, n, g, s, t, i: (*o.momentum(n, g, s, rate=0.1, nesterov=True, weight_decay=0.01), t)),
+    "adam": ("'net, s, t': each(adam, net, grads, s, t, rate=0.1, step=step, beta2=0.99, weight_decay=0.01)",
+             lambda o, n, g, s, t, i: o.adam(n, g, s, t, rate=0.1, step=i, beta2=0.99, weight_decay=0.01)),
+    "adamw": ("'net, s, t': each(adamw, net, grads, s, t, rate=cosine(0.1, step, 1000), step=step)",
+              lambda o, n, g, s, t, i: o.adamw(n, g, s, t, rate=o.cosine(0.1, i, 1000), step=i)),
+    "adagrad": ("'net, s': each(adagrad, net, grads, s, rate=0.1)", lambda o, n, g, s, t, i: (*o.adagrad(n, g, s, rate=0.1), t)),
+    "rmsprop": ("'net, s': each(rmsprop, net, grads, s, rate=0.1)", lambda o, n, g, s, t, i: (*o.rmsprop(n, g, s, rate=0.1), t)),
+    "lion": ("'net, s': each(lion, net, grads, s, rate=0.1, weight_decay=0.01)",
+             lambda o, n, g, s, t, i: (*o.lion(n, g, s, rate=0.1, weight_decay=0.01), t)),
+    "clip_by_norm": ("net: each(sgd, net, clip_by_norm(grads, 0.5), constant(0.1, step))",
+                     lambda o, n, g, s, t, i: (o.sgd(n, o.clip_by_norm(g, 0.5), rate=o.constant(0.1, i)), s, t)),
+    "clip_by_value": ("net: each(sgd, net, each(clip_by_value, grads, 0.5), linear_warmup(0.1, step, 10))",
+                      lambda o, n, g, s, t, i: (lambda c, r: (o.sgd(n, c, rate=r), s, t))(o.clip_by_value(g, 0.5),
+                                                                                          o.linear_warmup(0.1, i, 10))),
+    "ema": ("s: each(ema, s, net)", lambda o, n, g, s, t, i: (n, o.ema(s, n), t)),
+    "step_decay": ("net: each(sgd, net, grads, step_decay(0.1, step, 30))",
+                   lambda o, n, g, s, t, i: (o.sgd(n, g, rate=o.step_decay(0.1, i, 30)), s, t)),
+}
+
+
+def program_text(model):
+    """The text of a program without names, places and scopes."""
+    lines = [line for line in model.text().splitlines() if not re.match(r"(name|file|scope|cleave-graph) ", line)]
+    text = "\n".join(re.sub(r" @[\d:/]+", "", line) for line in lines)
+    return re.sub(r'output "[^"]*"', "output", re.sub(r'(%\d+) "[^"]*"', r"\1", re.sub(r"%[A-Za-z_]\w*\.(\d+)", r"%\1", text)))
+
+
+@pytest.mark.parametrize("name", STEPS)
+def test_steps_trace_to_the_program_of_the_yaml_library(name):
+    yaml, update = STEPS[name]
+    read = cleave.parse(f"""include: optimizers.yaml
+inputs: {{x: "f32[4, 3]", step: "i32[]"}}
+parameters:
+  net: {{w: {{type: "f32[3, 2]", he: 3, seed: 1}}, b: {{type: "f32[2]", value: 0}}}}
+  s: {{like: net, value: 0}}
+  t: {{like: net, value: 0}}
+program:
+  - loss: mean(square(matmul(x, net.w) + net.b))
+  - grads: gradient(loss, net)
+  - {yaml}
+outputs: [net, s, t]
+""")
+
+    def model(x, step):
+        def group(name, **w):
+            return {"w": cleave.parameter(name + ".w", "f32[3, 2]", **w), "b": cleave.parameter(name + ".b", "f32[2]", 0)}
+
+        net, s, t = group("net", he=3, seed=1), group("s", value=0), group("t", value=0)
+        loss, grads = cleave.value_and_gradient(lambda net: cleave.mean(cleave.square(x @ net["w"] + net["b"])))(net)
+        return update(cleave.optim, net, grads, s, t, step)
+
+    assert program_text(cleave.trace(model, "f32[4, 3]", "i32[]")) == program_text(read)
+
+
+def test_parameters_begin_with_the_distributions_of_models():
+    cases = {"uniform": ((-1, 1), "[-1, 1]"), "normal": ((0, 2), "[0, 2]"), "truncated_normal": ((1, 2), "[1, 2]"),
+             "orthogonal": (2.0, "2.0"), "he": (8, "8"), "xavier": ((8, 4), "[8, 4]")}
+    for key, (python, yaml) in cases.items():
+        read = cleave.parse(f'parameters: {{w: {{type: "f32[8, 4]", {key}: {yaml}, seed: 3}}}}\nprogram:\n  - v: w + 0\noutputs: [v]\n')
+        traced = cleave.trace(lambda: {"v": cleave.parameter("w", "f32[8, 4]", seed=3, **{key: python}) + 0})
+        assert np.array_equal(traced.run(device="none")["v"], read.run(device="none")["v"]), key
+    for wrong, message in (({"uniform": (1, -1)}, "low end"), ({"normal": (0, -1)}, "deviation"), ({"he": 0}, "inputs"),
+                           ({"xavier": (1,)}, "two numbers"), ({"orthogonal": (1, 2)}, "one number")):
+        with pytest.raises(cleave.UserError, match=message):
+            cleave.trace(lambda: cleave.parameter("w", "f32[2]", **wrong))
+    with pytest.raises(cleave.UserError, match="floating"):
+        cleave.trace(lambda: cleave.parameter("w", "i32[2]", uniform=(0, 1)))
+    with pytest.raises(TypeError, match="begins as one of"):
+        cleave.trace(lambda: cleave.parameter("w", "f32[2]", 0, he=2))
+
+
 def test_limits_and_schedules():
     a, b = np.float64([3, 0]), np.float64([[4]])
     clipped = run(lambda a, b: cleave.optim.clip_by_norm((a, b), 1.0), a, b)
@@ -138,3 +217,99 @@ def test_limits_and_schedules():
 def test_nests_of_other_structure_are_refused():
     with pytest.raises(TypeError, match="nests of one structure"):
         run(lambda w: cleave.optim.sgd({"a": w}, [w], rate=0.1), np.float32([1]))
+
+
+@cleave.custom_gradient
+def rounded(x):
+    """To whole numbers."""
+    return cleave.round(x)
+
+
+@rounded.gradient
+def rounded_gradient(x, y, cotangent):
+    return cotangent
+
+
+def test_a_custom_gradient_replaces_that_of_the_function():
+    x = np.float64([0.3, 1.7, -2.2])
+    assert rounded.__name__ == "rounded" and rounded.__doc__ == "To whole numbers."
+    assert run(lambda x: cleave.gradient(cleave.sum(rounded(x * 2) ** 2), x), x).tolist() == [4, 12, -16]
+    assert run(lambda x: rounded(x), x).tolist() == [0, 2, -2]
+
+
+def test_a_custom_gradient_takes_nests():
+    @cleave.custom_gradient
+    def line(p, x):
+        return {"y": p["w"] * x + p["b"], "x": x}
+
+    @line.gradient
+    def _(p, x, results, cotangents):
+        assert set(results) == set(cotangents) == {"y", "x"}
+        return {"w": cotangents["y"] * x, "b": cleave.sum(cotangents["y"])}, cotangents["y"] * p["w"] + cotangents["x"]
+
+    def model(w, b, x):
+        found = line({"w": w, "b": b}, x)
+        return cleave.gradient(cleave.sum(found["y"] ** 2) + cleave.sum(found["x"]), {"w": w, "b": b, "x": x})
+
+    w, b, x = np.float64([1, 2]), np.float64(3), np.float64([4, 5])
+    found, y = run(model, w, b, x), w * x + b
+    assert np.allclose(found["w"], 2 * y * x) and np.allclose(found["b"], np.sum(2 * y)) and np.allclose(found["x"], 2 * y * w + 1)
+
+
+@cleave.host_function(lambda x: x, pure=True)
+def cube(x):
+    return x ** 3
+
+
+@cube.gradient(reads=["inputs"], seconds=1e-6)
+def cube_gradient(x, cotangent):
+    return 3 * x * x * cotangent
+
+
+def test_a_host_function_has_a_host_function_as_its_gradient():
+    def model(w):
+        last = cleave.for_loop(2, w, lambda i, x: cube(x * 0.9))
+        return cleave.gradient(cleave.sum(last), w)
+
+    w, c = np.float64([1.1, -0.7]), 0.9 ** 3
+    assert np.allclose(run(model, w), c ** 4 * 9 * w ** 8)
+    assert cube(2.0) == 8  # outside of a trace it is the function
+    assert np.allclose(run(lambda x: cleave.gradient(cleave.sum(cleave.host_call(
+        np.sin, "f64[2]", x, gradient=lambda x, y, cotangent: np.cos(x) * cotangent)), x), w), np.cos(w))
+
+
+def test_the_gradient_of_a_host_function_has_a_gradient():
+    @cleave.host_function(lambda x: x, pure=True)
+    def sixth(x):
+        return x ** 6
+
+    @sixth.gradient(reads=["inputs"])
+    @cleave.host_function(lambda x, c: x, pure=True)
+    def slope(x, cotangent):
+        return 6 * x ** 5 * cotangent
+
+    @slope.gradient(reads=["inputs"])
+    def curve(x, cotangent, by_slope):
+        return 30 * x ** 4 * cotangent * by_slope, 6 * x ** 5 * by_slope
+
+    x = np.float64([1.1, -0.7])
+    found = run(lambda x: cleave.gradient(cleave.sum(cleave.gradient(cleave.sum(sixth(x)), x)), x), x)
+    assert np.allclose(found, 30 * x ** 4)
+
+
+def test_mistakes_in_custom_gradients():
+    @cleave.custom_gradient
+    def twice(x):
+        return x * 2
+
+    x = np.float64([1, 2])
+    with pytest.raises(TypeError, match="twice has no gradient yet"):
+        run(lambda x: twice(x), x)
+    twice.gradient(lambda x, y, cotangent: (cotangent, cotangent))
+    with pytest.raises(cleave.UserError, match="the gradient of `twice` gives 2 values, but there is 1 floating operand"):
+        run(lambda x: cleave.gradient(cleave.sum(twice(x)), x), x)
+    twice.gradient(lambda x, y, cotangent: cleave.sum(cotangent))
+    with pytest.raises(cleave.UserError, match=r"gives f64\[\] for operand 1, which is f64\[2\]"):
+        run(lambda x: cleave.gradient(cleave.sum(twice(x)), x), x)
+    with pytest.raises(TypeError, match="`reads` is a list"):
+        cube.gradient(reads=["input"])(lambda x, c: c)

@@ -2,7 +2,7 @@
 
 A small reader of declarations, for headers in the layout of this tree's .clang-format. It knows comments, namespaces, types and the ends of
 declarations, and no more of C++: bodies of functions are left out, and so are private members
-and other namespaces than `cleave`.
+and other namespaces than those of users.
 """
 import os
 import re
@@ -13,11 +13,18 @@ TITLE = """# The C++ API, header by header
 
 For users of the C++ library. Written by `tools/reference/write` from the comments of the public headers; a test keeps
 it up to date. [The guide](../guide/cpp.md) shows how the parts are used together, and [ops.md](../ops.md) says what
-the functions of `graph/ops` compute: of those headers only the types of options are listed here.
+the functions of `graph/ops` compute: of those headers only the types of options are listed here, except for gradients
+and optimizers.
 
 `#include <cleave/cleave.h>` brings the headers for programs; single ones are included as
-`<cleave/graph/trace/trace.h>`. Names are in `namespace cleave`.
+`<cleave/graph/trace/trace.h>`. Names are in `namespace cleave`. `<cleave/optim.h>` brings optimizers as well, which
+are in `namespace cleave::optim`.
 """
+
+#: The namespaces whose names are listed.
+NAMESPACES = {"cleave", "cleave::optim"}
+#: Headers of graph/ops whose functions are listed, since they are no operations.
+WHOLE = {"graph/ops/gradient.h", "graph/ops/optim.h"}
 
 
 class Declaration:
@@ -178,7 +185,7 @@ class Reader:
         if namespace:
             self.at += 1
             inside = self.declarations()
-            return [(True, each) for each in inside] if namespace.group(1) == "cleave" else []
+            return [(True, each) for each in inside] if namespace.group(1) in NAMESPACES else []
         kind = re.match(r"(?:template\s*<.*>\s*)?(?:requires\s+.*\s)?(struct|class|enum|union)\b", head, re.DOTALL)
         if kind and "(" not in re.sub(r"\([^()]*\)", "", re.sub(r"^template\s*<.*>\s*", "", head)):
             self.at += 1
@@ -267,7 +274,7 @@ def section(path, source):
     reader = Reader(path, source)
     head = reader.head()
     declarations = [each for each in reader.declarations() if not hidden(each)]
-    if path.startswith("graph/ops/"):
+    if path.startswith("graph/ops/") and path not in WHOLE:
         declarations = [each for each in declarations if each.members is not None]
     if not declarations:
         return []

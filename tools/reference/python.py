@@ -23,7 +23,7 @@ PARTS = [
     ("Load a program", ["load", "parse"]),
     ("Trace a function", ["trace", "parameter", "constant", "named", "scope", "place", "allow", "for_loop", "while_loop", "until", "cond",
                           "host_function", "host_call"]),
-    ("Gradients", ["gradient", "value_and_gradient", "stop_gradient"]),
+    ("Gradients", ["gradient", "value_and_gradient", "stop_gradient", "custom_gradient"]),
     ("Models, plans and runs", ["Model", "TracedModel", "Plan", "Run", "Results"]),
     ("Values and types", ["Tensor", "Type", "Until"]),
     ("Messages", ["Diagnostic", "Note", "Location", "PlacementWarning"]),
@@ -107,6 +107,17 @@ def attributes(node, lines):
             yield each.target.id, ast.unparse(each.annotation), lines[each.lineno - 2].strip().removeprefix("#:").strip()
 
 
+def optimizers(package):
+    """The part about the module `cleave.optim`: its docstring and its functions."""
+    tree = package.parsed("optim")
+    functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
+    names = next(ast.literal_eval(node.value) for node in tree.body if isinstance(node, ast.Assign) and node.targets[0].id == "__all__")
+    lines = ["## Optimizers, limits and schedules", "", *prose(docstring(tree), "python"), ""]
+    for name in names:
+        lines += function_section("optim." + name, [functions[name]])
+    return lines
+
+
 def function_section(name, nodes):
     implemented = nodes[-1]
     shown = [node for node in nodes if "overload" in decorators(node)] or [implemented]
@@ -175,4 +186,6 @@ def page(root):
             if not nodes:
                 raise ValueError(f"tools/python/cleave/{package.modules[name]}.py: no function or class {name}")
             lines += class_section(name, nodes[-1], source) if isinstance(nodes[-1], ast.ClassDef) else function_section(name, nodes)
+        if heading == "Gradients":
+            lines += optimizers(package)
     return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).rstrip("\n") + "\n"

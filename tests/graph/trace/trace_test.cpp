@@ -272,6 +272,24 @@ TEST(Trace, ParametersKeepHowTheyBegin) {
 
   const Graph wrong = trace("t", [] { return parameter("a", "f32[3]", Array::of<float>({2}, {1, 2})); });
   EXPECT_EQ(only_error(wrong).kind, DiagnosticKind::shape);
+  const Graph numbers = trace("t", [] {
+    const Tensor a = parameter("a", "f32[4, 2]", Init::he(8, 1)), b = parameter("b", "f32[4, 2]", Init::xavier(4, 2, 2));
+    const Tensor c = parameter("c", "f32[4, 2]", Init::truncated_normal(0, 1)), d = parameter("d", "f32[4, 2]", Init::orthogonal(2));
+    return std::tuple(a, b, c, d);
+  });
+  const auto random = find_all(numbers, NodeKind::parameter);
+  ASSERT_EQ(random.size(), 4u);
+  EXPECT_EQ(random[0]->attributes.get<std::vector<double>>("normal"), (std::vector<double>{0, 0.5}));
+  EXPECT_EQ(random[1]->attributes.get<std::vector<double>>("uniform"), (std::vector<double>{-1, 1}));
+  EXPECT_EQ(random[2]->attributes.get<std::vector<double>>("truncated_normal"), (std::vector<double>{0, 1}));
+  EXPECT_EQ(random[3]->attributes.get<double>("orthogonal"), 2);
+  const auto refused = [](const char* type, const Init& init) {
+    return only_error(trace("t", [&] { return parameter("a", type, init); })).message;
+  };
+  EXPECT_EQ(refused("f32[2]", Init::uniform(1, -1)), "the low end of `uniform` lies above the high one");
+  EXPECT_EQ(refused("f32[2]", Init::normal(0, -1)), "the deviation of `normal` must not be negative");
+  EXPECT_EQ(refused("f32[2]", Init::xavier(0, 2)), "`xavier` takes the number of inputs and of outputs of the layer, each 1 or more");
+  EXPECT_EQ(refused("i32[2]", Init::orthogonal()), "random numbers are floating; `a` is i32[2]");
   const Graph inside = trace("t", [] { return for_loop(2, 0.0, [](Tensor, Tensor x) { return x + parameter("p", "f32[]", 0); }); });
   EXPECT_EQ(only_error(inside).kind, DiagnosticKind::unsupported);
 }

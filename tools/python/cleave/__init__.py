@@ -16,7 +16,7 @@ from ._cleave import Diagnostic, Location, Note
 from ._cleave import version as __version__
 from ._control import Until, cond, for_loop, until, while_loop
 from ._errors import Cancelled, Error, FileError, MachineError, PlacementWarning, UnknownNameError, UsageError, UserError
-from ._gradient import gradient, stop_gradient, value_and_gradient
+from ._gradient import custom_gradient, gradient, stop_gradient, value_and_gradient
 from ._host import host_call, host_function
 from ._load import load, parse
 from ._model import Model
@@ -30,7 +30,7 @@ from ._types import Type
 __all__ = [
     "Cancelled", "Diagnostic", "Error", "FileError", "Location", "MachineError", "Model", "Note", "PlacementWarning", "Plan", "Results",
     "Run", "Tensor", "TracedModel", "Type", "UnknownNameError", "Until", "UsageError", "UserError", "__version__", "allow", "cond",
-    "constant",
+    "constant", "custom_gradient",
     "for_loop", "functions", "gradient", "host_call", "host_function", "load", "named", "optim",
     "parameter", "parse", "place", "scope", "stop_gradient", "trace",
     "until", "value_and_gradient", "while_loop",

@@ -6,7 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from ._nest import flatten, rebuild
-from ._tensor import Tensor, apply, recorder
+from ._tensor import Tensor, apply, operand, recorder
+from ._where import here
 
 
 def gradient(loss: Any, values: Any, *more: Any) -> Any:
@@ -38,6 +39,58 @@ def value_and_gradient(function: Callable[..., Any], *, has_aux: bool = False) -
         return result, gradient(loss, values)
 
     return both
+
+
+class Differentiable:
+    """A function whose gradient the program states: `@f.gradient` above another function, with options `@f.gradient(…)`."""
+
+    def __init__(self, function: Callable[..., Any], call: Callable[..., Any], rule: Callable[..., Any]) -> None:
+        functools.update_wrapper(self, function)
+        self._call, self._make = call, rule
+        self.rule: Any = None
+
+    def __call__(self, *inputs: Any) -> Any:
+        return self._call(self.rule, *inputs)
+
+    def gradient(self, function: Callable[..., Any] | None = None, **options: Any) -> Any:
+        """Makes `function` the gradient of this one. Returns `function`."""
+        def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+            self.rule = self._make(function, **options)
+            return function
+
+        return decorate if function is None else decorate(function)
+
+
+def custom_gradient(function: Callable[..., Any]) -> Differentiable:
+    """A function of traced programs whose gradient is stated by another one.
+
+        @cleave.custom_gradient
+        def rounded(x):
+            return cleave.round(x)
+
+        @rounded.gradient
+        def _(x, y, dy):                    # what the function takes; its result; the derivative of the loss by it
+            return dy                       # the derivative of the loss by x
+
+    Inputs and results may be nests. The gradient returns a value for each floating input (each leaf of the nests), of its type. What it
+    does not use is not kept for it. Gradients of the gradient lead through its operations, and through `y` to `x`. Other values that the
+    function reads count as constants.
+    """
+    def call(rule: Callable[..., Any] | None, *inputs: Any) -> Any:
+        owner = recorder(function.__name__)
+        results = function(*inputs)
+        if rule is None:
+            raise TypeError(f"cleave: {function.__name__} has no gradient yet; write `@{function.__name__}.gradient` above a function")
+        place = here()
+        operands = [operand(leaf, owner) for _, leaf in flatten(list(inputs))]
+        leaves = [operand(leaf, owner) for _, leaf in flatten(results)]
+        found, cotangents, _ = owner.begin_gradient(function.__name__, operands, leaves, place)
+        results, given = (rebuild(results, iter([Tensor(each, owner) for each in some])) for some in (found, cotangents))
+        gradients = rule(*inputs, results, given)
+        owner.end_gradient([operand(leaf, owner) for _, leaf in flatten(gradients)], place)
+        return results
+
+    return Differentiable(function, call, lambda rule: rule)
 
 
 def stop_gradient(x: Any) -> Tensor:

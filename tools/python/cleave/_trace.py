@@ -19,21 +19,26 @@ from ._where import here, run_traced
 
 
 def parameter(name: str, type: TypeLike, value: Any = None, *, uniform: tuple[float, float] | None = None,
-              normal: tuple[float, float] | None = None, file: str | None = None, seed: int = 0) -> Tensor:
+              normal: tuple[float, float] | None = None, truncated_normal: tuple[float, float] | None = None,
+              orthogonal: float | None = None, he: float | None = None, xavier: tuple[float, float] | None = None,
+              file: str | None = None, seed: int = 0) -> Tensor:
     """A value that is initialized once and then kept from run to run. Must be called outside of loops and branches.
 
-    Its initial value is `value` (a number for all elements, or an array), random numbers `uniform=(low, high)` or `normal=(mean, deviation)`
-    with a seed, or the contents of a file (.npy, .csv).
+    Its initial value is `value` (a number for all elements, or an array), the contents of a file (.npy, .csv), or random numbers with a seed:
+    `uniform=(low, high)`; `normal=(mean, deviation)`; `truncated_normal`, the same without what is more than two deviations from the mean;
+    `orthogonal=gain`, so many times orthonormal columns, or rows; `he=inputs`, normal for a layer of that many inputs before a relu;
+    `xavier=(inputs, outputs)`, uniform.
     """
     owner = recorder("parameter")
-    given = {"value": value, "uniform": uniform, "normal": normal, "file": file}
+    random = {"uniform": uniform, "normal": normal, "truncated_normal": truncated_normal, "orthogonal": orthogonal, "he": he, "xavier": xavier}
+    given = {"value": value, "file": file, **random}
     initial: dict[str, Any] = {key: each for key, each in given.items() if each is not None}
     if len(initial) != 1:
-        raise TypeError("cleave: a parameter begins as one of value, uniform, normal and file")
-    for key in ("uniform", "normal"):
-        if key in initial:
-            initial[key] = [float(number) for number in initial[key]]
-            initial["seed"] = seed
+        raise TypeError(f"cleave: a parameter begins as one of {', '.join(given)}")
+    for key in random.keys() & initial.keys():
+        numbers = initial[key]
+        initial[key] = [float(number) for number in (numbers if isinstance(numbers, (tuple, list)) else [numbers])]
+        initial["seed"] = seed
     return Tensor(owner.parameter(name, str(Type.of(type)), initial, here()), owner)
 
 

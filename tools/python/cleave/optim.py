@@ -1,7 +1,7 @@
 """Training: optimizers, schedules of the rate, and limits of gradients, as functions of tensors and nests of them.
 
 They hold nothing: moments and counters are values of the program, which it carries and keeps from run to run like its weights. The same
-functions are in share/cleave/optimizers.yaml and in C++ in <cleave/optim.h>; all three trace to the same operations.
+functions are in share/cleave/optimizers.yaml and in C++ in <cleave/optim.h>; all three trace to equal programs.
 
     loss, grads = cleave.value_and_gradient(loss_of)(params, x, y)
     params, m, v = cleave.optim.adamw(params, grads, m, v, rate=cleave.optim.cosine(1e-3, step, 1000), step=step, weight_decay=0.01)
@@ -16,7 +16,7 @@ from . import functions as f
 from ._nest import flatten, rebuild, same_shape
 from ._trace import scope
 
-__all__ = ["adagrad", "adam", "adamw", "clip_by_norm", "clip_by_value", "cosine", "ema", "linear_warmup", "lion", "momentum", "rmsprop",
+__all__ = ["adagrad", "adam", "adamw", "clip_by_norm", "clip_by_value", "constant", "cosine", "ema", "linear_warmup", "lion", "momentum", "rmsprop",
            "sgd", "step_decay"]
 
 
@@ -61,22 +61,23 @@ def momentum(params: Any, grads: Any, speed: Any, *, rate: Any, momentum: float 
     return result
 
 
-def _bias_correction(beta: float, step: Any) -> Any:
-    """`1 - beta ** (step + 1)`, exact in f32 where `beta` is close to 1."""
-    return 0.0 - f.expm1((step + 1) * math.log(beta))
+def _bias_correction(beta: float, step: Any, like: Any) -> Any:
+    """`1 - beta ** (step + 1)` in the type of `like`, exact where `beta` is close to 1."""
+    steps = f.astype(step + 1, like.dtype)
+    return 0.0 - f.expm1(steps * f.log1p((beta - 1) * f.ones((), like.dtype)))
 
 
 def _adam(name: str, decoupled: bool, params: Any, grads: Any, m: Any, v: Any, rate: Any, step: Any, beta1: float, beta2: float,
           epsilon: float, weight_decay: float) -> tuple[Any, Any, Any]:
     def update(w: Any, g: Any, m: Any, v: Any) -> Any:
         if weight_decay != 0 and decoupled:
-            w = w - rate * weight_decay * w
+            w = w * (1 - rate * weight_decay)
         if weight_decay != 0 and not decoupled:
             g = g + weight_decay * w
         m = beta1 * m + (1 - beta1) * g
         v = beta2 * v + (1 - beta2) * f.square(g)
-        deviation = f.sqrt(v) / f.sqrt(_bias_correction(beta2, step)) + epsilon
-        return w - rate / _bias_correction(beta1, step) * (m / deviation), m, v
+        deviation = f.sqrt(v) / f.sqrt(_bias_correction(beta2, step, w)) + epsilon
+        return w - rate / _bias_correction(beta1, step, w) * (m / deviation), m, v
 
     result: tuple[Any, Any, Any] = _each(name, update, 3, params, grads, m, v)
     return result
@@ -121,7 +122,7 @@ def lion(params: Any, grads: Any, m: Any, *, rate: Any, beta1: float = 0.9, beta
     """Lion (Chen et al., 2023), with one moment, which begins with zeros. Returns the next values and moments."""
     def update(w: Any, g: Any, m: Any) -> Any:
         if weight_decay != 0:
-            w = w - rate * weight_decay * w
+            w = w * (1 - rate * weight_decay)
         direction = f.sign(beta1 * m + (1 - beta1) * g)
         m = beta2 * m + (1 - beta2) * g
         return w - rate * direction, m
@@ -136,10 +137,8 @@ def clip_by_norm(grads: Any, limit: Any) -> Any:
     if not leaves:
         return grads
     with scope("clip_by_norm"):
-        total: Any = f.sum(f.square(leaves[0]))
-        for leaf in leaves[1:]:
-            total = total + f.sum(f.square(leaf))
-        scale = f.minimum(limit / (f.sqrt(total) + 1e-6), 1.0)
+        norm = f.sqrt(f.sum(f.stack([f.sum(f.square(leaf)) for leaf in leaves])))
+        scale = f.minimum(limit / (norm + 1e-6), 1.0)
         return rebuild(grads, iter([leaf * scale for leaf in leaves]))
 
 
@@ -148,9 +147,14 @@ def clip_by_value(grads: Any, limit: Any) -> Any:
     return _each("clip_by_value", lambda g: f.maximum(f.minimum(g, limit), 0.0 - limit), 1, grads)
 
 
-def ema(averages: Any, params: Any, *, decay: float) -> Any:
+def ema(averages: Any, params: Any, *, decay: float = 0.999) -> Any:
     """The exponential moving average `decay * average + (1 - decay) * value`."""
     return _each("ema", lambda average, value: decay * average + (1 - decay) * value, 1, averages, params)
+
+
+def constant(rate: Any, step: Any) -> Any:
+    """`rate` at every step."""
+    return rate
 
 
 def linear_warmup(rate: Any, step: Any, steps: float) -> Any:
@@ -166,7 +170,7 @@ def cosine(rate: Any, step: Any, steps: float) -> Any:
         return rate * (0.5 * (1 + f.cos(math.pi * part)))
 
 
-def step_decay(rate: Any, step: Any, every: float, factor: float) -> Any:
+def step_decay(rate: Any, step: Any, every: float, factor: float = 0.1) -> Any:
     """`rate`, multiplied by `factor` behind every `every` steps."""
     with scope("step_decay"):
         return rate * f.pow(factor, f.floor(step / float(every)))

@@ -2,10 +2,13 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include "graph/array/range.h"
 #include "graph/base/exceptions.h"
+#include "graph/trace/custom_gradient.h"
+#include "graph/trace/distribution.h"
 #include "graph/trace/tracer.h"
 #include "tools/python/module/arrays.h"
 #include "tools/python/module/errors.h"
@@ -123,11 +126,17 @@ class Recorder {
       } else if (attribute == "value") {
         attributes.set("value", nb::cast<double>(value));
       } else if (attribute == "seed") {
-        attributes.set("seed", integer_of(value, "seed"));
+        continue;  // part of the distribution
       } else if (attribute == "file") {
         attributes.set("file", nb::cast<std::string>(value));
       } else {
-        attributes.set(attribute, nb::cast<std::vector<double>>(value));
+        Result<Attributes> random =
+            begin_with(attribute, nb::cast<std::vector<double>>(value), integer_of(initial["seed"], "seed"), name, wanted);
+        if (!random) {
+          tracer().error(DiagnosticKind::value, location, random.error().message);
+          return {};
+        }
+        attributes = *std::move(random);
       }
     }
     return tracer().parameter(std::move(name), wanted, std::move(attributes), location);
@@ -163,6 +172,23 @@ class Recorder {
     Attributes attributes;
     attributes.set("function", make_host_function(function, std::move(callable)));
     return tracer().apply(*op, given, std::move(attributes), location);
+  }
+  /// Begins the gradient of a piece of program: its results, their cotangents, and the types of the cotangents that the rule must give.
+  std::tuple<std::vector<Operand>, std::vector<Operand>, std::vector<std::string>> begin_gradient(const std::string& name,
+                                                                                                  const AnyList& inputs,
+                                                                                                  const AnyList& results,
+                                                                                                  const SourceLocation& location) {
+    const CustomGradient& rule = rules_.emplace_back(tracer(), name, operands(inputs, location), operands(results, location), location);
+    std::vector<std::string> types;
+    for (const TensorType& type : rule.wanted()) types.push_back(to_string(type));
+    std::vector<Operand> cotangents = rule.given({.inputs = false, .results = false});
+    return {rule.results(), std::move(cotangents), std::move(types)};
+  }
+  /// Ends the gradient that was begun last.
+  void end_gradient(const AnyList& cotangents, const SourceLocation& location) {
+    CustomGradient rule = std::move(rules_.back());
+    rules_.pop_back();
+    rule.end(operands(cotangents, location));
   }
   void name(nb::handle value, const std::string& name, const SourceLocation& location) { tracer().name(operand(value, location), name); }
   Operand rename(nb::handle value, const std::string& name, const SourceLocation& location) {
@@ -295,6 +321,7 @@ class Recorder {
   }
 
   std::optional<Tracer> tracer_;
+  std::vector<CustomGradient> rules_;  ///< those that are traced now, from the outside in
 };
 
 }  // namespace
@@ -333,6 +360,8 @@ void bind_tracing(nb::module_& module) {
       .def("apply", &Recorder::apply)
       .def("operate", &Recorder::operate)
       .def("host_call", &Recorder::host_call)
+      .def("begin_gradient", &Recorder::begin_gradient)
+      .def("end_gradient", &Recorder::end_gradient)
       .def("name", &Recorder::name)
       .def("rename", &Recorder::rename)
       .def("name_of", &Recorder::name_of)
