@@ -12,7 +12,8 @@
 namespace cleave::runtime::host {
 namespace {
 
-constexpr std::int64_t kPiece = 1 << 16;  ///< least elements of one piece of the work
+constexpr std::int64_t kPiece = 1 << 16;    ///< least elements of one piece of the work
+constexpr std::int64_t kSquares = 1 << 20;  ///< results between two looks at the stop sign
 
 /// A power of two that scales the elements of a window before they are summed, so that no sum exceeds the largest element. It changes bits
 /// only where scaled elements are subnormal. Sums of f64 overflow as those of `mean` do.
@@ -44,6 +45,7 @@ class PoolKernel final : public HostKernel {
         planes_(window_),
         code_(convolution_code<T>()),
         channels_(request.input_types[0].shape[0] * request.input_types[0].shape[1]) {
+    squares_ = !means && are_squares(window_);
     if (!means || channels_ == 0) return;
     const T share = share_of_tap<T>(planes_.taps().size());
     weights_.assign(planes_.taps().size(), share);
@@ -55,7 +57,7 @@ class PoolKernel final : public HostKernel {
     if (channels_ == 0 || outs == 0) return {};
     // The planes' lines are longer than the results' lines by their padding; `count` covers the last result, rounded up to whole vectors.
     const std::int64_t count = (planes_.place(outs - 1) + code_.width) / code_.width * code_.width;
-    scratch_.reserve(call.workers.threads(), planes_.size() + count + 2 * code_.width);
+    scratch_.reserve(call.workers.threads(), std::max(planes_.size() + count + 2 * code_.width, squares_ ? window_.ins() : 0));
     const T* x = call.inputs[0].template as<T>();
     T* y = call.results[0].template as<T>();
     const auto taps = static_cast<std::int64_t>(planes_.taps().size());
@@ -70,6 +72,15 @@ class PoolKernel final : public HostKernel {
  private:
   void pool(const T* x, std::int64_t channel, std::int64_t count, T* planes, T* y) const {
     const std::int64_t outs = window_.outs(), lines = window_[1].out, line = window_[2].out;
+    if (squares_) {
+      const T* from = x + channel * window_.ins();
+      return each_long(
+          outs / line,
+          [&](std::int64_t begin, std::int64_t end) {
+            code_.largest_of_squares(end - begin, line, from + 4 * begin * line, planes, y + begin * line);
+          },
+          std::max<std::int64_t>(1, kSquares / line));
+    }
     const auto taps = static_cast<std::int64_t>(planes_.taps().size());
     T* results = planes + planes_.size() + code_.width;
     planes_.fill(code_, x + channel * window_.ins(), x + channels_ * window_.ins(),
@@ -93,6 +104,7 @@ class PoolKernel final : public HostKernel {
   const Planes planes_;
   const ConvolutionCode<T>& code_;
   const std::int64_t channels_;
+  bool squares_ = false;
   std::vector<T> weights_, shares_;  ///< of means: one weight for each tap, one factor for each window
   Scratch<T> scratch_;
 };

@@ -1,4 +1,5 @@
-// Reductions over adjacent axes, the common case, with the operand as [outer, count, inner]. Sums accumulate in double or wrapping i64, as
+// Reductions over adjacent axes, the common case, with the operand as [outer, count, inner], and over two runs of adjacent axes, with the
+// operand as [outer, repeats, kept, count, inner], as in the gradient of a bias by channel. Sums accumulate in double or wrapping i64, as
 // in the reference implementations. Other shapes run their reference implementation. Work is divided by the shape alone, so results do not
 // depend on the number of threads.
 #include <algorithm>
@@ -36,6 +37,25 @@ constexpr std::int64_t kShortRow = 64, kRowsAtOnce = 64;
 /// The number of elements in each piece of `count`.
 std::int64_t piece_of(std::int64_t count, std::int64_t least, std::int64_t most_pieces) {
   return std::max(least, (count + most_pieces - 1) / most_pieces);
+}
+
+/// The extents of an operand with two runs of reduced axes, `repeats` and `count`.
+struct TwoRuns {
+  std::int64_t outer = 1, repeats = 1, kept = 1, count = 1, inner = 1;
+};
+
+/// Nothing if there are more runs.
+std::optional<TwoRuns> two_runs(const Shape& shape, const Attributes& attributes) {
+  const ops::AxisMarks marked = ops::marked_axes(attributes, static_cast<int>(shape.size()));
+  TwoRuns extents;
+  std::int64_t* const parts[] = {&extents.outer, &extents.repeats, &extents.kept, &extents.count, &extents.inner};
+  std::size_t part = 0;  // odd: a run of reduced axes
+  for (std::size_t axis = 0; axis < shape.size(); ++axis) {
+    if (shape[axis] == 1) continue;
+    if (marked[axis] != (part % 2 == 1) && ++part == std::size(parts)) return std::nullopt;
+    *parts[part] *= shape[axis];
+  }
+  return extents;
 }
 
 struct Reduction {
@@ -142,6 +162,45 @@ void reduce_columns(const Reduction& of) {
   });
 }
 
+/// Reduces some consecutive kept elements over two runs of axes: all lines of a repeat, then those of the next one.
+void reduce_kept(const Reduction& of, const TwoRuns& n, std::int64_t outer, std::int64_t kept, std::int64_t many) {
+  alignas(64) std::byte states[kWidth * kStateBytes];
+  const std::int64_t count = n.repeats * n.count;
+  const auto at = [&](std::int64_t repeat) { return ((outer * n.repeats + repeat) * n.kept + kept) * n.count * n.inner; };
+  const std::int64_t result = (outer * n.kept + kept) * n.inner;
+  if (n.inner == 1) {
+    of.by.start(states, many);
+    const std::int64_t together = std::max<std::int64_t>(1, (1 << 20) / std::max<std::int64_t>(1, many * n.count));
+    each_long(
+        n.repeats,
+        [&](std::int64_t repeat, std::int64_t end) {
+          for (; repeat < end; ++repeat) of.by.take_lines(of.in(at(repeat)), many, n.count, states);
+        },
+        together);
+    return of.finish(states, many, count, of.out(result));
+  }
+  for (std::int64_t k = 0; k < many; ++k) {
+    for (std::int64_t column = 0; column < n.inner; column += kWidth) {
+      const std::int64_t width = std::min(kWidth, n.inner - column);
+      of.by.start(states, width);
+      for (std::int64_t repeat = 0; repeat < n.repeats; ++repeat)
+        take_rows(of, of.in(at(repeat) + k * n.count * n.inner + column), n.count, width, n.inner, states);
+      of.finish(states, width, count, of.out(result + k * n.inner + column));
+    }
+  }
+}
+
+void reduce_two_runs(const Reduction& of, const TwoRuns& n) {
+  const std::int64_t piece = std::clamp<std::int64_t>(n.kept / 16, 1, n.inner == 1 ? kRowsAtOnce : 1);
+  const std::int64_t pieces = (n.kept + piece - 1) / piece, work = std::max<std::int64_t>(1, n.repeats * piece * n.count * n.inner);
+  of.workers().each_part(n.outer * pieces, std::max<std::int64_t>(1, kPiece / work), [&](std::int64_t task, std::int64_t end) {
+    for (; task < end; ++task) {
+      const std::int64_t kept = task % pieces * piece;
+      reduce_kept(of, n, task / pieces, kept, std::min(piece, n.kept - kept));
+    }
+  });
+}
+
 template <class S, class R, bool mean = false>
 void finish(const std::byte* states, std::int64_t width, std::int64_t count, std::byte* out) {
   const auto* from = reinterpret_cast<const S*>(states);
@@ -183,11 +242,15 @@ Finish extreme_finish(DType element) {
 Status reduction_kernel(const KernelCall& call) {
   const TensorType &from = *call.inputs[0].type, &to = *call.results[0].type;
   const std::optional<ReducedExtents> n = reduced_extents(from.shape, call.attributes);
+  const std::optional<TwoRuns> two = n ? std::nullopt : two_runs(from.shape, call.attributes);
   const std::optional<RowReduction> by = row_reduction(call.op, from.dtype, to.dtype);
-  if (!n || !by) return run_reference(call);
+  if ((!n && !two) || !by) return run_reference(call);
   if (to.elements() == 0) return {};
-  const Reduction of{call, *by, *by->reducer, by->finish, *n, by->element, by->result};
-  if (n->inner == 1) {
+  const ReducedExtents extents = n ? *n : ReducedExtents{two->outer * two->kept, two->repeats * two->count, two->inner};
+  const Reduction of{call, *by, *by->reducer, by->finish, extents, by->element, by->result};
+  if (two) {
+    reduce_two_runs(of, *two);
+  } else if (n->inner == 1) {
     reduce_rows(of);
   } else {
     reduce_columns(of);

@@ -50,6 +50,17 @@ struct SlideCall {
   T* to = nullptr;
 };
 
+/// Windows and their taps: tap d of window p sees element bases[d] + index[rows[d] + p] of `from`.
+template <class T>
+struct PlacesCall {
+  std::int64_t count = 0, taps = 0;  ///< windows, at most `kMostPlaces`; taps of each, at least one
+  const T* from = nullptr;
+  const std::int32_t* index = nullptr;
+  const std::int64_t *rows = nullptr, *bases = nullptr;
+  std::int32_t* places = nullptr;  ///< the result: by window, the element that is chosen
+};
+inline constexpr std::int64_t kMostPlaces = 256;
+
 template <class T>
 struct ConvolutionCode {
   std::int64_t width = 0;  ///< elements of a register
@@ -61,6 +72,13 @@ struct ConvolutionCode {
   void (*slide_channel)(const SlideCall<T>& call) = nullptr;
   /// Computes to[i] = the largest of from[offsets[d] + i], or NaN if there is one.
   void (*largest)(std::int64_t count, std::int64_t depth, const T* from, const std::int64_t* offsets, T* to) = nullptr;
+  /// Computes the largest of each two by two elements of `rows` pairs of lines, each `2 * count` elements wide, or NaN if there is one.
+  /// `room` is for rows * 2 * count elements.
+  void (*largest_of_squares)(std::int64_t rows, std::int64_t count, const T* from, T* room, T* to) = nullptr;
+  /// The gradient of the same: adds each element of `g` to a zero at the first largest of its four elements, or at their last NaN.
+  void (*spread_to_squares)(std::int64_t rows, std::int64_t count, const T* from, const T* g, T* to) = nullptr;
+  /// Finds the place of each window's first largest element, or of its last NaN.
+  void (*largest_places)(const PlacesCall<T>& call) = nullptr;
   /// Copies `rows` lines of `count` elements to contiguous memory; up to a register's width may be read after the last line.
   void (*gather)(std::int64_t rows, std::int64_t count, const T* from, std::int64_t from_row, T* to) = nullptr;
   /// Computes to[i] = to[i] * by[i].

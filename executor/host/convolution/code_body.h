@@ -244,6 +244,106 @@ void largest(std::int64_t count, std::int64_t depth, const T* from, const std::i
   slide_with(count, depth, from, offsets, Largest<T>{}, to);
 }
 
+/// to[i] = the larger of a[i] and b[i], by vectors of `Bytes` bytes, then of half as many, and so on.
+template <class T, int Bytes = kBytes>
+inline __attribute__((always_inline)) void larger_of(std::int64_t count, const T* a, const T* b, T* to) {
+  constexpr std::int64_t w = Bytes / static_cast<int>(sizeof(T));
+  std::int64_t i = 0;
+  if constexpr (w == 1) {
+    for (; i < count; ++i) to[i] = Largest<T>().with(a[i], 0, b[i]);
+  } else {
+    for (; i + w <= count; i += w) store<T, Bytes>(to + i, Largest<T>().with(load<T, Bytes>(a + i), 0, load<T, Bytes>(b + i)));
+    if (i < count) larger_of<T, Bytes / 2>(count - i, a + i, b + i, to + i);
+  }
+}
+
+template <class T>
+void largest_of_squares(std::int64_t rows, std::int64_t count, const T* from, T* room, T* to) {
+  constexpr std::int64_t w = kWidth<T>;
+  using Indices = std::make_index_sequence<static_cast<std::size_t>(w)>;
+  const std::int64_t pairs = 2 * rows * count;  // no pair crosses the end of a line
+  std::int64_t i = 0;
+  for (; i + w <= pairs; i += w) {
+    const Vector<T> x = load(from + 2 * i), y = load(from + 2 * i + w);
+    store<T>(room + i, Largest<T>().with(evens(x, y, Indices()), 0, odds(x, y, Indices())));
+  }
+  for (; i < pairs; ++i) room[i] = Largest<T>().with(from[2 * i], 0, from[2 * i + 1]);
+  for (std::int64_t row = 0; row < rows; ++row, room += 2 * count, to += count) larger_of<T>(count, room, room + count, to);
+}
+
+/// `spread_to_squares` for one pair of lines, by vectors of `Bytes` bytes, then of half as many, and so on.
+template <class T, int Bytes = kBytes>
+inline __attribute__((always_inline)) void spread_line(std::int64_t count, const T* above, const T* below, const T* g, T* to_above,
+                                                       T* to_below) {
+  constexpr std::int64_t w = Bytes / static_cast<int>(sizeof(T));
+  std::int64_t i = 0;
+  if constexpr (w == 1) {
+    for (; i < count; ++i, above += 2, below += 2, to_above += 2, to_below += 2) {
+      const T elements[] = {above[0], above[1], below[0], below[1]};
+      int place = 0;
+      for (int k = 1; k < 4; ++k) place = elements[k] > elements[place] || elements[k] != elements[k] ? k : place;
+      to_above[0] = to_above[1] = to_below[0] = to_below[1] = 0;
+      (place < 2 ? to_above : to_below)[place % 2] += g[i];
+    }
+  } else {
+    using V = Vector<T, Bytes>;
+    constexpr std::make_index_sequence<static_cast<std::size_t>(w)> indices;
+    for (; i + w <= count; i += w, above += 2 * w, below += 2 * w, to_above += 2 * w, to_below += 2 * w) {
+      const V first = load<T, Bytes>(above), second = load<T, Bytes>(above + w);
+      const V third = load<T, Bytes>(below), fourth = load<T, Bytes>(below + w);
+      const V a = evens(first, second, indices), b = odds(first, second, indices);
+      const V c = evens(third, fourth, indices), d = odds(third, fourth, indices);
+      const V zero = {}, all = zero + load<T, Bytes>(g + i);
+      const auto at_b = (b > a) | (b != b);
+      const V top = at_b ? b : a;
+      const auto at_c = (c > top) | (c != c);
+      const V most = at_c ? c : top;
+      const auto at_d = (d > most) | (d != d);
+      const V not_d = at_d ? zero : all, not_c = at_c ? zero : not_d;
+      const V at_first = at_b ? zero : not_c, at_second = at_b ? not_c : zero, at_third = at_c ? not_d : zero,
+              at_fourth = at_d ? all : zero;
+      store<T, Bytes>(to_above, in_turn<false>(at_first, at_second, indices));
+      store<T, Bytes>(to_above + w, in_turn<true>(at_first, at_second, indices));
+      store<T, Bytes>(to_below, in_turn<false>(at_third, at_fourth, indices));
+      store<T, Bytes>(to_below + w, in_turn<true>(at_third, at_fourth, indices));
+    }
+    if (i < count) spread_line<T, Bytes / 2>(count - i, above, below, g + i, to_above, to_below);
+  }
+}
+
+template <class T>
+void spread_to_squares(std::int64_t rows, std::int64_t count, const T* from, const T* g, T* to) {
+  for (std::int64_t row = 0; row < rows; ++row, from += 4 * count, to += 4 * count, g += count)
+    spread_line<T>(count, from, from + 2 * count, g, to, to + 2 * count);
+}
+
+template <class T>
+void largest_places(const PlacesCall<T>& call) {
+  T most[kMostPlaces];
+  std::int32_t* const at = call.places;
+  for (std::int64_t d = 0; d < call.taps; ++d) {
+    const std::int32_t* index = call.index + call.rows[d];
+    const auto base = static_cast<std::int32_t>(call.bases[d]);
+    const T* from = call.from + base;
+    if (d == 0) {
+#pragma GCC ivdep
+      for (std::int64_t p = 0; p < call.count; ++p) {
+        most[p] = from[index[p]];
+        at[p] = base + index[p];
+      }
+      continue;
+    }
+#pragma GCC ivdep
+    for (std::int64_t p = 0; p < call.count; ++p) {
+      const T element = from[index[p]], before = most[p];
+      const std::int32_t place = base + index[p], earlier = at[p];
+      const bool larger = (element > before) | (element != element);
+      most[p] = larger ? element : before;
+      at[p] = larger ? place : earlier;
+    }
+  }
+}
+
 template <class T>
 void gather(std::int64_t rows, std::int64_t count, const T* from, std::int64_t from_row, T* to) {
   constexpr std::int64_t w = kWidth<T>;
@@ -261,7 +361,9 @@ void scale(std::int64_t count, const T* by, T* to) {
 }
 
 template <class T>
-constexpr ConvolutionCode<T> kCode = {kWidth<T>, lines<T>, pack<T>, slide<T>, slide_channel<T>, largest<T>, gather<T>, scale<T>};
+constexpr ConvolutionCode<T> kCode = {
+    kWidth<T>,         lines<T>,  pack<T>, slide<T>, slide_channel<T>, largest<T>, largest_of_squares<T>, spread_to_squares<T>,
+    largest_places<T>, gather<T>, scale<T>};
 
 }  // namespace
 

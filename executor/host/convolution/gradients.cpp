@@ -1,6 +1,7 @@
 #include "executor/host/convolution/gradients.h"
 
 #include <algorithm>
+#include <atomic>
 
 #include "executor/host/long_copy.h"
 #include "graph/base/stop.h"
@@ -10,6 +11,14 @@ namespace {
 
 constexpr std::int64_t kColumnBytes = 4 << 20;  ///< bytes of gathered windows that are processed together
 constexpr std::int64_t kGatherPiece = 1 << 14;  ///< elements
+constexpr std::int64_t kStretch = 512;          ///< elements of a plane that are multiplied at a time
+constexpr std::int64_t kLeastRows = 8;          ///< channels and outputs for which a product for each tap pays
+constexpr std::int64_t kRowBlock = 64;          ///< channels of a piece
+constexpr std::int64_t kLine = 16;              ///< outputs that are stored together
+
+constexpr std::int64_t parts_of(std::int64_t count, std::int64_t part) {
+  return (count + part - 1) / part;
+}
 
 /// The convolution of the result's gradient that gives the input's, with weights turned round; nothing if the windows have gaps between
 /// them or the padding is wider than a window.
@@ -149,7 +158,9 @@ void InputGradient<T>::add_columns(Workers& workers, std::int64_t image, std::in
 // --- by the weights ----------------------------------------------------------------------------------------------------------------------
 
 template <class T>
-WeightGradient<T>::WeightGradient(const ops::Convolution& conv) : conv_(conv), code_(convolution_code<T>()), planes_(conv.window) {
+WeightGradient<T>::WeightGradient(const ops::Convolution& conv)
+    : conv_(conv), code_(convolution_code<T>()), planes_(conv.window), product_(product_code<T>()) {
+  cut_stretches();
   const std::int64_t each = std::max<std::int64_t>(1, conv.window.taps() * conv.window.outs() * static_cast<std::int64_t>(sizeof(T)));
   channels_ = std::clamp<std::int64_t>(kColumnBytes / each, 1, std::max<std::int64_t>(1, conv.channels));
   images_ = std::clamp<std::int64_t>(kColumnBytes / (each * channels_), 1, std::max<std::int64_t>(1, conv.batch));
@@ -159,6 +170,7 @@ template <class T>
 void WeightGradient<T>::run(Workers& workers, const T* x, const T* g, T* weight) {
   const std::int64_t size = conv_.groups * conv_.outputs * conv_.depth(), outs = conv_.window.outs();
   if (size == 0) return;
+  if (!stretches_.empty() && all_finite(workers, x)) return by_taps(workers, x, g, weight);
   fill_long(weight, size, T(0));
   if (conv_.batch == 0 || outs == 0) return;
   const std::int64_t columns = images_ * outs;
@@ -232,6 +244,129 @@ void WeightGradient<T>::multiply(Workers& workers, const Part& part, const T* ro
       for (std::int64_t i = 0; i < width; ++i) to[i] += from[i];
     }
   });
+}
+
+// The way by taps: what all windows see through a tap lies in the planes at a fixed distance from what they see through the first one, but
+// for gaps between their lines. The gradients of the result, with zeros in these gaps, are packed once for all taps. A zero times an
+// element that is not finite would be NaN: then the windows are gathered.
+
+template <class T>
+void WeightGradient<T>::cut_stretches() {
+  const std::int64_t outs = conv_.window.outs(), line = conv_.window[2].out;
+  if (conv_.batch == 0 || outs == 0 || conv_.channels < kLeastRows || conv_.outputs < kLeastRows) return;
+  if (2 * (planes_.place(outs - 1) + 1) > 3 * outs) return;
+  const std::int64_t lines = conv_.window[1].out, together = std::max<std::int64_t>(1, kStretch / planes_.line_stride());
+  for (std::int64_t plane = 0; plane < conv_.window[0].out; ++plane) {
+    for (std::int64_t l = 0; l < lines; l += together) {
+      const std::int64_t count = std::min(together, lines - l), first = (plane * lines + l) * line, place = planes_.place(first);
+      const std::int64_t length = planes_.place(first + count * line - 1) + 1 - place;
+      stretches_.push_back({first, count, place, length});
+      longest_ = std::max(longest_, count * planes_.line_stride());
+      packed_ += length * packed_columns(conv_.outputs, product_.width);
+    }
+  }
+  packed_ += product_.width;
+  const std::int64_t each = ((planes_.as_it_lies() ? 0 : conv_.channels * planes_.size()) + packed_) * static_cast<std::int64_t>(sizeof(T));
+  together_ = std::clamp<std::int64_t>(kColumnBytes / each, 1, conv_.batch);
+}
+
+template <class T>
+bool WeightGradient<T>::all_finite(Workers& workers, const T* x) const {
+  std::atomic<bool> finite{true};
+  workers.each_part(conv_.batch * conv_.groups * conv_.channels * conv_.window.ins(), kGatherPiece, [&](std::int64_t i, std::int64_t end) {
+    int wrong = 0;
+    for (; i < end; ++i) wrong |= static_cast<int>(x[i] - x[i] != T(0));  // inf - inf and NaN - NaN are NaN
+    if (wrong != 0) finite.store(false, std::memory_order_relaxed);
+  });
+  return finite.load(std::memory_order_relaxed);
+}
+
+template <class T>
+void WeightGradient<T>::by_taps(Workers& workers, const T* x, const T* g, T* weight) {
+  const std::int64_t taps = conv_.window.taps(), blocks = parts_of(conv_.channels, kRowBlock), outputs = conv_.outputs;
+  const std::int64_t ins = conv_.window.ins(), size = planes_.size();
+  columns_.reserve(planes_.as_it_lies() ? 0 : together_ * conv_.channels * size + code_.width);
+  results_.reserve(together_ * packed_);
+  sums_.reserve(taps * conv_.channels * outputs);
+  plane_rooms_.reserve(workers.threads(), std::max(planes_.size() + 2 * code_.width, outputs * longest_ + product_.width));
+  const T* end = x + conv_.batch * conv_.groups * conv_.channels * ins;
+  for (std::int64_t group = 0; group < conv_.groups; ++group) {
+    for (std::int64_t image = 0; image < conv_.batch; image += together_) {
+      const Part part{image, std::min(together_, conv_.batch - image), group, 0, conv_.channels};
+      if (!planes_.as_it_lies()) {
+        workers.each_part(part.images * conv_.channels, std::max<std::int64_t>(1, kGatherPiece / size),
+                          [&](std::int64_t i, std::int64_t last) {
+                            for (; i < last; ++i) {
+                              const std::int64_t of = image + i / conv_.channels, c = i % conv_.channels;
+                              const T* channel = x + ((of * conv_.groups + group) * conv_.channels + c) * ins;
+                              planes_.fill(code_, channel, end, T(0), columns_.data() + i * size);
+                            }
+                          });
+      }
+      pack(workers, part, g);
+      workers.each(taps * blocks, [&](std::int64_t piece) {
+        Part rows = part;
+        rows.channel = piece % blocks * kRowBlock;
+        rows.channels = std::min(kRowBlock, conv_.channels - rows.channel);
+        add_tap(rows, x, piece / blocks, image > 0);
+      });
+    }
+    T* to = weight + group * outputs * conv_.depth();
+    workers.each(parts_of(outputs, kLine), [&](std::int64_t piece) {
+      const std::int64_t first = piece * kLine, last = std::min(outputs, first + kLine);
+      StopLooks looks;
+      for (std::int64_t c = 0; c < conv_.channels; ++c) {
+        looks.worked(taps * kLine);
+        for (std::int64_t tap = 0; tap < taps; ++tap)
+          for (std::int64_t o = first; o < last; ++o)
+            to[(o * conv_.channels + c) * taps + tap] = sums_.data()[(tap * conv_.channels + c) * outputs + o];
+      }
+    });
+  }
+}
+
+/// Packs a group's gradients of the result, stretch by stretch, as the right operands of products.
+template <class T>
+void WeightGradient<T>::pack(Workers& workers, const Part& part, const T* g) {
+  const std::int64_t outs = conv_.window.outs(), outputs = conv_.outputs, line = conv_.window[2].out, step = planes_.line_stride();
+  const T* all = g + conv_.batch * conv_.groups * outputs * outs;
+  workers.each_part(part.images, std::max<std::int64_t>(1, kGatherPiece / packed_), [&](std::int64_t i, std::int64_t end) {
+    const typename Scratch<T>::Part room(plane_rooms_);
+    for (; i < end; ++i) {
+      const T* from = g + ((part.image + i) * conv_.groups + part.group) * outputs * outs;
+      T* to = results_.data() + i * packed_;
+      for (const Stretch& stretch : stretches_) {
+        look_at_stop();
+        T* laid = room.data();
+        for (std::int64_t o = 0; o < outputs; ++o, laid += stretch.lines * step) {
+          const T* windows = from + o * outs + stretch.window;
+          code_.lines({stretch.lines, 0, stretch.lines, step, 0, line, windows, line, 1, all - windows, T(0), laid});
+        }
+        product_.pack_b({room.data(), 1, stretch.lines * step}, outputs, stretch.length, to);
+        to += stretch.length * packed_columns(outputs, product_.width);
+      }
+    }
+  });
+}
+
+/// The products of some channels with all outputs, for one tap and all images.
+template <class T>
+void WeightGradient<T>::add_tap(const Part& part, const T* x, std::int64_t tap, bool add) {
+  const std::int64_t outputs = conv_.outputs, size = planes_.size();
+  const std::int64_t offset = planes_.taps()[static_cast<std::size_t>(tap)];
+  const Matrix<T> to{sums_.data() + (tap * conv_.channels + part.channel) * outputs, outputs, 1};
+  for (std::int64_t i = 0; i < part.images; ++i) {
+    const T* channels = planes_.as_it_lies() ? x + ((part.image + i) * conv_.groups + part.group) * conv_.channels * size
+                                             : columns_.data() + i * conv_.channels * size;
+    const T* packed = results_.data() + i * packed_;
+    for (const Stretch& stretch : stretches_) {
+      look_at_stop();
+      const Matrix<const T> from{channels + part.channel * size + offset + stretch.place, size, 1};
+      product_.block({part.channels, outputs, stretch.length, from, false, {packed, 0, 1}, true, to, add, nullptr});
+      packed += stretch.length * packed_columns(outputs, product_.width);
+      add = true;
+    }
+  }
 }
 
 template class InputGradient<float>;

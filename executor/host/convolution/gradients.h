@@ -1,12 +1,14 @@
 // Engines of the gradients of convolutions of one shape. That by the input is a convolution with turned weights where the strides are one,
-// else a product whose columns are added to the windows; that by the weights is a product with the gathered windows. Work is divided by the
-// shape alone, so results are bit for bit equal for every number of threads. Memory is allocated at the first run.
+// else a product whose columns are added to the windows; that by the weights is, for each tap, a product with the channels as they lie in
+// their planes, else one with the gathered windows. Work is divided by the shape alone, so results are bit for bit equal for every number
+// of threads. Memory is allocated at the first run.
 #pragma once
 
 #include <map>
 #include <memory>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "executor/device/workers.h"
 #include "executor/host/convolution/engine.h"
@@ -65,6 +67,16 @@ class WeightGradient {
   struct Part {
     std::int64_t image = 0, images = 1, group = 0, channel = 0, channels = 1;
   };
+  /// Some lines of windows from the first one on, and the part of a plane from their first tap 0 to their last one.
+  struct Stretch {
+    std::int64_t window = 0, lines = 0;
+    std::int64_t place = 0, length = 0;
+  };
+  void cut_stretches();
+  [[nodiscard]] bool all_finite(Workers& workers, const T* x) const;
+  void by_taps(Workers& workers, const T* x, const T* g, T* weight);
+  void pack(Workers& workers, const Part& part, const T* g);
+  void add_tap(const Part& part, const T* x, std::int64_t tap, bool add);
   void gather(Workers& workers, const Part& part, const T* x, const T* end);
   const T* results(Workers& workers, const Part& part, const T* g);
   void multiply(Workers& workers, const Part& part, const T* g, T* weight);
@@ -76,6 +88,12 @@ class WeightGradient {
   std::map<std::pair<std::int64_t, std::int64_t>, Product<T>> products_;  ///< by images and channels
   UnwrittenRoom<T> columns_, results_, sums_;
   Scratch<T> plane_rooms_;
+
+  // Of the way by taps.
+  const ProductCode<T>& product_;
+  std::vector<Stretch> stretches_;         ///< none: the windows are gathered
+  std::int64_t longest_ = 0, packed_ = 0;  ///< of them; elements of an image's packed gradients
+  std::int64_t together_ = 1;              ///< images processed together
 };
 
 extern template class InputGradient<float>;

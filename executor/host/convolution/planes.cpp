@@ -6,6 +6,13 @@
 
 namespace cleave::runtime::host {
 
+bool are_squares(const ops::Window& window) {
+  const auto pairs = [](const ops::WindowAxis& axis) {
+    return axis.kernel == 2 && axis.stride == 2 && axis.dilation == 1 && axis.before == 0 && axis.in == 2 * axis.out;
+  };
+  return window[0].in == 1 && window[0].out == 1 && window[0].kernel == 1 && pairs(window[1]) && pairs(window[2]);
+}
+
 bool Planes::fit(const ops::Window& window) {
   constexpr std::int64_t kMostTaps = 4096;  // along an axis
   double size = 1;
@@ -48,6 +55,7 @@ Planes::Planes(const ops::Window& window) : window_(window), windows_(window.out
   }
   whole_ = (lines_[2].length == lines_[2].outs || windows_ == lines_[2].outs) &&
            (lines_[1].length == lines_[1].outs || windows_ == lines_[2].outs * lines_[1].outs);
+  add_filled();
 }
 
 std::int64_t Planes::place(std::int64_t window) const {
@@ -70,6 +78,7 @@ std::pair<std::int64_t, std::int64_t> inner_of(const ops::WindowAxis& axis, std:
 template <class T>
 void some_lines(const ConvolutionCode<T>& code, const LinesCall<T>& all) {
   constexpr std::int64_t kTogether = 1 << 20;  ///< elements
+  if (all.rows * all.length <= kTogether) return code.lines(all);
   each_long(
       all.rows,
       [&](std::int64_t begin, std::int64_t end) {
@@ -88,27 +97,39 @@ void some_lines(const ConvolutionCode<T>& code, const LinesCall<T>& all) {
       std::max<std::int64_t>(1, kTogether / std::max<std::int64_t>(1, all.length)));
 }
 
-template <class T>
-void Planes::fill(const ConvolutionCode<T>& code, const T* channel, const T* end_of_all, T outside, T* to) const {
+void Planes::add_filled() {
   const auto& [a, b, c] = static_cast<const std::array<ops::WindowAxis, 3>&>(window_);
-  const std::int64_t rows = lines_[1].length, length = lines_[2].length;
   for (const std::int64_t phase0 : lines_[0].phases) {
     for (const std::int64_t phase1 : lines_[1].phases) {
       for (const std::int64_t phase2 : lines_[2].phases) {
-        const auto [first_row, end_row] = inner_of(b, rows, phase1);
-        const auto [first, end] = inner_of(c, length, phase2);
-        for (std::int64_t i = 0; i < lines_[0].length; ++i, to += rows * length) {
+        const auto [first_row, end_row] = inner_of(b, lines_[1].length, phase1);
+        const auto [first, end] = inner_of(c, lines_[2].length, phase2);
+        for (std::int64_t i = 0; i < lines_[0].length; ++i) {
           const std::int64_t u = i * a.stride + phase0 - a.before;
-          LinesCall<T> call{rows, first_row, end_row, length, first, end, nullptr, b.stride * c.in, c.stride, 0, outside, to};
-          if (u < 0 || u >= a.in || first == end) call.first_row = call.end_row = 0;
-          if (call.first_row < call.end_row) {
-            call.from = channel + (u * b.in + first_row * b.stride + phase1 - b.before) * c.in + first * c.stride + phase2 - c.before;
-            call.readable = end_of_all - call.from;
-          }
-          some_lines(code, call);
+          const bool outside = u < 0 || u >= a.in || first == end || first_row == end_row;
+          Filled& filled = filled_.emplace_back(Filled{0, 0, first, end, 0});
+          if (outside) continue;
+          filled.first_row = first_row;
+          filled.end_row = end_row;
+          filled.from = (u * b.in + first_row * b.stride + phase1 - b.before) * c.in + first * c.stride + phase2 - c.before;
         }
       }
     }
+  }
+}
+
+template <class T>
+void Planes::fill(const ConvolutionCode<T>& code, const T* channel, const T* end_of_all, T outside, T* to) const {
+  const ops::WindowAxis &b = window_[1], &c = window_[2];
+  const std::int64_t rows = lines_[1].length, length = lines_[2].length;
+  for (const Filled& of : filled_) {
+    LinesCall<T> call{rows, of.first_row, of.end_row, length, of.first, of.end, nullptr, b.stride * c.in, c.stride, 0, outside, to};
+    if (of.first_row < of.end_row) {
+      call.from = channel + of.from;
+      call.readable = end_of_all - call.from;
+    }
+    some_lines(code, call);
+    to += rows * length;
   }
 }
 

@@ -9,6 +9,9 @@
 
 namespace cleave::runtime::host {
 
+/// Whether windows of two by two elements lie side by side and cover all elements.
+bool are_squares(const ops::Window& window);
+
 class Planes {
  public:
   /// Whether the planes of such windows have an acceptable size.
@@ -42,9 +45,18 @@ class Planes {
     std::vector<std::int64_t> phases;  ///< the remainders, by the stride, of the taps' positions
     std::int64_t length = 1, outs = 1;
   };
+  /// Some lines of a plane, as `ConvolutionCode::lines` fills them.
+  struct Filled {
+    std::int64_t first_row = 0, end_row = 0;  ///< those with elements of the channel
+    std::int64_t first = 0, end = 0;
+    std::int64_t from = 0;  ///< in the channel
+  };
+  void add_filled();
+
   ops::Window window_;
   std::array<Line, ops::kMostSpatial> lines_;
   std::vector<std::int64_t> taps_;
+  std::vector<Filled> filled_;  ///< in the order of the planes
   std::int64_t size_ = 1, windows_ = 1;
   bool as_it_lies_ = true;
   bool whole_ = false;  ///< all windows are contiguous

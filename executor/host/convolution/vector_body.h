@@ -39,10 +39,21 @@ inline __attribute__((always_inline)) void fill(T* to, std::int64_t count, T val
   for (; i < count; ++i) to[i] = value;
 }
 
-/// The even-numbered elements of two vectors.
+/// The even-numbered elements of two vectors, and the odd-numbered ones.
 template <class V, std::size_t... I>
 inline __attribute__((always_inline)) V evens(V x, V y, std::index_sequence<I...>) {
   return __builtin_shufflevector(x, y, (2 * static_cast<int>(I))...);
+}
+
+template <class V, std::size_t... I>
+inline __attribute__((always_inline)) V odds(V x, V y, std::index_sequence<I...>) {
+  return __builtin_shufflevector(x, y, (2 * static_cast<int>(I) + 1)...);
+}
+/// The elements of two vectors in turn: the first half of the result, or the second.
+template <bool second, class V, std::size_t... I>
+inline __attribute__((always_inline)) V in_turn(V x, V y, std::index_sequence<I...>) {
+  constexpr int w = static_cast<int>(sizeof...(I));
+  return __builtin_shufflevector(x, y, ((second ? w / 2 : 0) + static_cast<int>(I) / 2 + static_cast<int>(I) % 2 * w)...);
 }
 
 }  // namespace

@@ -2,7 +2,10 @@
 // as the steps applied to the convolution's results. kernels_test compares them with their reference implementations.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstring>
+#include <limits>
+#include <tuple>
 
 #include "executor/device/kernel.h"
 #include "tests/support/kernel_request.h"
@@ -162,6 +165,61 @@ TEST(Convolution, GradientsOfLayersAreWhatTheyMean) {
       const double terms =
           sample.op->cost(request.input_types, request.result_types, sample.attributes).flops / 2 / static_cast<double>(made.size());
       for (std::int64_t i = 0; i < made.size(); ++i) ASSERT_NEAR(made.at(i), meant.at(i), 2e-6 * (terms + 4)) << i;
+    }
+  }
+}
+
+/// An element that is not finite reaches the weights whose windows see it, and no others.
+TEST(Convolution, GradientsByWeightsSeeInfinitiesOnce) {
+  const std::vector<OpSample> samples = gradients_of(convolution({3, 9, 6, 6}, {10, 9, 3, 3}, {{"pads", std::vector<std::int64_t>{1}}}));
+  for (const float element : {std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN()}) {
+    OpSample sample = samples[1];
+    sample.inputs[0].mutable_data<float>()[40] = element;
+    const KernelRequest request = request_for(sample);
+    const Array made = run_convolution(request, sample.inputs, 2), meant = reference_results(request, sample.inputs).front();
+    int finite = 0;
+    for (std::int64_t i = 0; i < made.size(); ++i) {
+      ASSERT_EQ(std::isfinite(made.at(i)), std::isfinite(meant.at(i))) << i;
+      finite += std::isfinite(made.at(i)) ? 1 : 0;
+    }
+    EXPECT_GT(finite, 0);
+  }
+}
+
+/// Windows of small channels, which have a table, of large ones, and squares side by side; with equal elements and NaN among them.
+TEST(Convolution, PoolsAndTheirGradientsChooseTheElementsThatTheReferencesChoose) {
+  using Integers = std::vector<std::int64_t>;
+  const Integers one{1}, two{2}, three{3};
+  const std::vector<std::tuple<Shape, Integers, Integers, Integers, Integers>> all = {
+      {{2, 3, 8, 8}, two, two, {0}, one},      {{1, 2, 6, 34}, two, two, {0}, one},         {{2, 1, 4, 2}, two, two, {0}, one},
+      {{1, 3, 10, 94}, two, two, {0}, one},    {{2, 2, 40, 36}, three, two, one, one},      {{1, 1, 100, 90}, three, two, one, one},
+      {{1, 2, 7, 700}, {2, 5}, one, {1}, two}, {{1, 1, 9, 9}, two, one, {1, 0, 1, 0}, {5}}, {{1, 1, 2, 900}, {1, 64}, three, {0}, one}};
+  for (const auto& [shape, kernel, strides, pads, dilations] : all) {
+    for (const DType dtype : {DType::f32, DType::f64, DType::f16}) {
+      const Attributes attributes{{"kernel_shape", kernel}, {"strides", strides}, {"pads", pads}, {"dilations", dilations}};
+      Array x({dtype, shape});
+      dispatch(dtype, [&](auto zero) {
+        using T = decltype(zero);
+        if constexpr (!std::is_integral_v<T>)
+          for (std::int64_t i = 0; i < x.size(); ++i)
+            x.mutable_data<T>()[i] =
+                static_cast<T>(i % 53 == 7 ? std::numeric_limits<float>::quiet_NaN() : static_cast<float>(i * 71 % 13) - 6);
+      });
+      const auto add = [&](const char* op, std::vector<Array> inputs) {
+        OpSample sample{find_op(op), std::move(inputs), attributes, false};
+        EXPECT_FALSE(normalize_call(*sample.op, sample.inputs.size(), sample.attributes));
+        return sample;
+      };
+      const OpSample pool = add("max_pool", {x});
+      const TensorType pooled = request_for(pool).result_types[0];
+      for (const OpSample& sample :
+           {pool, add("max_pool_gradient", {x, numbers(pooled, 1)}), add("max_pool_gather", {x, numbers(x.type(), 2)})}) {
+        SCOPED_TRACE(describe(sample));
+        const KernelRequest request = request_for(sample);
+        const Array made = run_convolution(request, sample.inputs, 2), meant = reference_results(request, sample.inputs).front();
+        for (std::int64_t i = 0; i < made.size(); ++i)
+          ASSERT_TRUE(made.at(i) == meant.at(i) || (std::isnan(made.at(i)) && std::isnan(meant.at(i)))) << i;
+      }
     }
   }
 }

@@ -21,6 +21,8 @@ void add_reductions(Samples& s) {
     s.add(op, {s.numbers(f32, {})});
     s.add(op, {s.numbers(f32, {7})}, {{"axis", Integers{}}});
     s.add(op, {s.numbers(f32, {129, 67})}, {{"axis", std::int64_t{1}}});
+    s.add(op, {s.numbers(f32, {3, 40, 70})}, {{"axis", Integers{0, 2}}});
+    s.add(op, {s.numbers(f32, {2, 3, 4, 3, 33})}, {{"axis", Integers{1, 3}}});
   }
   // Enough elements to overflow i32 in either direction: the sum is i64.
   s.add("sum", {filled(u16, {2, 33000}, 65535)}, {{"axis", std::int64_t{1}}});
