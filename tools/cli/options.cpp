@@ -273,7 +273,7 @@ void Definitions::add_plan_flags(CLI::App& sub) {
   add_model_flags(sub);
   add_device_flags(sub);
   begin_group(sub, "Plan");
-  add_number(sub, "--workers", options_.workers, 1, 128, "threads that call pure host functions; default: 1");
+  add_number(sub, "--workers", options_.workers, 0, 128, "threads that make data of loops ahead and call pure host functions; default: 1");
   std::vector<std::string> placements = policy_names();
   placements.emplace_back("onnxruntime");
   hint(sub.add_option_function<std::string>(
