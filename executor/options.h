@@ -12,8 +12,9 @@ namespace cleave {
 struct ExecutorOptions {
   Precision precision = Precision::f32;  ///< of f32 matrix products on the accelerator; without an accelerator only f32
   int threads = 0;  ///< number of threads of the host's kernels, including the caller's; 0: the cores that the process may use
-  /// Number of threads that call pure host functions that declare 0.1 ms or more: this many calls run at once, concurrently with the
-  /// program's steps. 1: one call at a time, in program order. Calls of asynchronous functions are not counted: they always overlap.
+  /// Number of threads that work beside the program's steps. They make the data of a loop's next trips ahead (LoopOptions::prefetch). From
+  /// 2 on they also call pure host functions that declare 0.1 ms or more, this many at once; with less, no function is called by two
+  /// threads at once. 0: none, everything happens in program order. Calls of asynchronous functions are not counted: they always overlap.
   int workers = 1;
   bool fuse = true;          ///< neighboring operations run as one kernel if the device has one for them
   bool stream_mode = false;  ///< cuda: every operation is launched by itself, to locate an error of the device

@@ -10,8 +10,8 @@
 namespace cleave::runtime {
 
 Result<Wiring> wire(const CompileOptions& options) {
-  if (options.executor.workers < 1)
-    return Error{"the number of workers is " + std::to_string(options.executor.workers) + "; it is at least 1", {}, ErrorKind::usage};
+  if (options.executor.workers < 0)
+    return Error{"the number of workers is " + std::to_string(options.executor.workers) + "; it is at least 0", {}, ErrorKind::usage};
   if (options.executor.channel_capacity < 0)
     return Error{"a channel holds " + std::to_string(options.executor.channel_capacity) + " values; it holds at least 1 (0: as planned)",
                  {},

@@ -81,7 +81,7 @@ void Sides::walk(RunState& run, RunProgress* progress) {
     driver_threads_[i]->start([driver = drivers_[i].get(), from = host_->clock().start()] { driver->drive(from); });
   if (early) early_thread_->start([this, &run] { early_outputs_.work(run); });
   runtime::walk(*prepared_->program, kHost, prepared_->plans[kHost], run, *host_, progress);
-  host_->calls().end();
+  host_->end_walk();
   if (run.failed()) release();
   for (const LentThread& thread : driver_threads_) thread->wait();
   if (early) early_thread_->wait();

@@ -127,6 +127,9 @@ class Nodes {
       say(id, "needs an integer scalar as its count, not " + to_string(type(node.inputs[0])));
     }
     check_trips(id);
+    const std::optional<std::int64_t> prefetch = stated_prefetch(node);
+    if (node.attributes.find("prefetch") && !(prefetch && *prefetch >= 0 && *prefetch <= kMostPrefetch))
+      say(id, "has a `prefetch` that is no number of trips from 0 to " + std::to_string(kMostPrefetch));
     const std::vector<NodeId>& body = graph_.regions[node.regions[0]].nodes;
     for (std::size_t i = 1; i < body.size(); ++i) {
       if (graph_.nodes[body[i]].kind == NodeKind::counter) say(body[i], "must be the first node of its loop's body");

@@ -60,8 +60,10 @@ LoopRecorder::LoopRecorder(Kind kind, const Tensor& count, std::vector<Leaf> sta
   Tracer& tracer = context_->tracer();
   const std::vector<Tracer::State> initial = states(*context_, state_, here_, true);
   Tracer::Loop loop = kind == Kind::count ? tracer.begin_for(context_->operand(count, here_), initial, SourceLocation::from(here_),
-                                                             options.expect, {}, options.at_most)
+                                                             options.expect, {}, options.at_most, options.prefetch)
                                           : tracer.begin_while(initial, SourceLocation::from(here_), options.expect, options.at_most);
+  if (kind == Kind::condition && options.prefetch)
+    TraceContext::report(DiagnosticKind::value, here_, "`prefetch` is for a loop that counts; only its data follow from the trip's number");
   counter_ = context_->tensor(loop.counter);
   assign(*context_, state_, std::move(loop.inside));
 }

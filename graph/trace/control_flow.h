@@ -15,6 +15,9 @@ namespace cleave {
 struct LoopOptions {
   std::optional<double> expect = {};         ///< trip count that the plan assumes if the count is unknown
   std::optional<std::int64_t> at_most = {};  ///< more trips are an Error of the run; a bound for gradients of the loop
+  /// `for_loop`: the number of trips whose data are made ahead on worker threads (ExecutorOptions::workers). Data are what pure host work
+  /// makes of the counter and of values from outside the loop. Default: 2, for host work that takes at least 0.1 ms; 0: none.
+  std::optional<std::int64_t> prefetch = {};
 };
 struct BranchOptions {
   std::optional<double> probability = {};  ///< probability that the first arm is taken

@@ -92,9 +92,10 @@ class Tracer {
     std::vector<Operand> inside;  ///< the carried values as the body sees them
   };
   /// `count`: an integer scalar (literal: known trips; value: a runtime count, assumed 10 unless `expect`). `at_most`: more trips than that
-  /// are an Error of the run.
+  /// are an Error of the run. `prefetch`: the trips whose data may be made ahead (trips.h).
   Loop begin_for(const Operand& count, std::span<const State> initial, SourceLocation location, std::optional<double> expect = std::nullopt,
-                 std::string_view counter_name = {}, std::optional<std::int64_t> at_most = std::nullopt);
+                 std::string_view counter_name = {}, std::optional<std::int64_t> at_most = std::nullopt,
+                 std::optional<std::int64_t> prefetch = std::nullopt);
   /// Ends the body: yields one operand per carried value, of its type; `until` is tested after each trip. Returns the values after the
   /// loop.
   std::vector<Operand> end_for(std::span<const State> yielded, const std::optional<Operand>& until = std::nullopt);

@@ -249,8 +249,16 @@ void Tracer::State_::set_trips(Node& node, std::optional<std::int64_t> known, st
   if (expect) node.expected = *expect;
 }
 
+void Tracer::State_::set_prefetch(Node& loop, std::optional<std::int64_t> prefetch) {
+  if (!prefetch) return;
+  if (*prefetch < 0 || *prefetch > kMostPrefetch)
+    return error(DiagnosticKind::value, loop.location,
+                 "`prefetch` is a number of trips from 0 to " + std::to_string(kMostPrefetch) + ", not " + std::to_string(*prefetch));
+  loop.attributes.set("prefetch", *prefetch);
+}
+
 Tracer::Loop Tracer::begin_for(const Operand& count, std::span<const State> initial, SourceLocation location, std::optional<double> expect,
-                               std::string_view counter_name, std::optional<std::int64_t> at_most) {
+                               std::string_view counter_name, std::optional<std::int64_t> at_most, std::optional<std::int64_t> prefetch) {
   State_& s = *state_;
   const State_::Count trips = s.checked_count(count, location);
   const std::vector<ValueId> initial_ids = s.initial_values(initial);
@@ -261,6 +269,7 @@ Tracer::Loop Tracer::begin_for(const Operand& count, std::span<const State> init
   else
     node.inputs = {trips.runtime};
   s.set_trips(node, trips.known, expect, at_most);
+  s.set_prefetch(node, prefetch);
   s.open_frame(id, RegionKind::for_body, location);
 
   Loop loop;

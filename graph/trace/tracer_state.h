@@ -123,6 +123,7 @@ struct Tracer::State_ {
   std::vector<Operand> yield(std::span<const State> yielded);
   Count checked_count(const Operand& operand, const SourceLocation& location);
   void set_trips(Node& node, std::optional<std::int64_t> known, std::optional<double> expect, std::optional<std::int64_t> at_most);
+  void set_prefetch(Node& loop, std::optional<std::int64_t> prefetch);
   void check_ends(const Frame& frame);
   void report_arms(const Frame& frame, const State& a, const State& b, const TensorType& first, const TensorType& second);
   std::optional<TensorType> merged_type(const Frame& frame, const State& a, const State& b);

@@ -4,6 +4,7 @@
 
 #include "graph/base/number_text.h"
 #include "graph/trace/predicate_text.h"
+#include "graph/trips.h"
 
 namespace cleave::models {
 
@@ -131,6 +132,15 @@ std::optional<std::int64_t> Program::at_most(const Statement& statement) {
   return std::nullopt;
 }
 
+std::optional<std::int64_t> Program::prefetch(const Statement& statement) {
+  if (!statement.prefetch) return std::nullopt;
+  const auto number = evaluator_.integer(*statement.prefetch, "`prefetch`");
+  if (!number || (*number >= 0 && *number <= kMostPrefetch)) return number;
+  evaluator_.fail(DiagnosticKind::value, statement.prefetch->span,
+                  "`prefetch` is " + std::to_string(*number) + "; it is a number of trips from 0 to " + std::to_string(kMostPrefetch));
+  return std::nullopt;
+}
+
 // --- carried values -------------------------------------------------------------------------------------------------------------------
 
 std::vector<std::string> Program::carried_names(const Statement& statement) const {
@@ -200,7 +210,7 @@ void Program::for_loop(const Statement& statement) {
   const auto expect = expected(statement, "expect");
   const std::vector<std::string> names = carried_names(statement);
   const auto loop = tracer.begin_for(range.count, states(names), evaluator_.location(statement.span), expect,
-                                     range.plain() ? statement.names[0].text : "", at_most(statement));
+                                     range.plain() ? statement.names[0].text : "", at_most(statement), prefetch(statement));
   evaluator_.scopes.push();
   bind_all(names, loop.inside);
   bind_name(statement.names[0], counted(range, loop.counter, statement.names[0]));

@@ -47,6 +47,7 @@ class Program final : public Inliner {
   std::optional<double> expected(const Statement& statement, const std::string& what, double most = std::numeric_limits<double>::max());
   std::optional<Operand> until(const Statement& statement);
   std::optional<std::int64_t> at_most(const Statement& statement);
+  std::optional<std::int64_t> prefetch(const Statement& statement);
 
   // groups.cpp
   void group(const Statement& statement);

@@ -21,7 +21,7 @@ struct Form {
 
 const std::vector<Form>& forms() {
   static const std::vector<Form> table = {
-      {"for", Type::for_loop, {"do", "until", "expect", "at_most", "place", "allow"}},
+      {"for", Type::for_loop, {"do", "until", "expect", "at_most", "prefetch", "place", "allow"}},
       {"while", Type::while_loop, {"do", "expect", "at_most", "place", "allow"}},
       {"if", Type::branch, {"then", "else", "probability", "place", "allow"}},
       {"elif", Type::branch, {"then", "else", "probability", "place", "allow"}},
@@ -174,6 +174,8 @@ class StatementParser {
       statement.until = parse_expression(entry.value, errors_, "a condition");
     } else if (key == "at_most") {
       statement.at_most = parse_expression(entry.value, errors_, "a number of trips");
+    } else if (key == "prefetch") {
+      statement.prefetch = parse_expression(entry.value, errors_, "a number of trips");
     } else if (key == "place") {
       read_place(entry.value, statement);
     } else if (key == "allow") {

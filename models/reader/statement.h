@@ -24,6 +24,7 @@ struct Statement {
   std::optional<Expression> until;       ///< for
   std::optional<Expression> expected;    ///< loops: `expect`; branch: `probability`
   std::optional<Expression> at_most;     ///< loops
+  std::optional<Expression> prefetch;    ///< for
   std::vector<Member> members;           ///< group
   bool has_until = false, has_else = false;
   bool is_else_if = false;  ///< the only statement of an `else` that was written as `elif`

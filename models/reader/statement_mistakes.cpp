@@ -9,7 +9,8 @@ namespace cleave::models {
 namespace {
 
 constexpr std::array<std::string_view, 5> kHeads = {"for", "while", "if", "elif", "call"};
-constexpr std::array<std::string_view, 9> kOthers = {"do", "until", "expect", "at_most", "then", "else", "probability", "place", "allow"};
+constexpr std::array<std::string_view, 10> kOthers = {"do",   "until", "expect",      "at_most", "prefetch",
+                                                      "then", "else",  "probability", "place",   "allow"};
 
 bool contains(std::span<const std::string_view> words, std::string_view word) {
   return std::find(words.begin(), words.end(), word) != words.end();

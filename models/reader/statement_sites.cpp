@@ -98,7 +98,7 @@ void StatementSites::add_expressions(StatementSite& site, Errors& ignored) const
         for (const Name& name : *names) site.bound.push_back(name.text);
     add(parse_expression(head.value, ignored));
   }
-  for (const char* key : {"until", "expect", "at_most", "probability"})
+  for (const char* key : {"until", "expect", "at_most", "prefetch", "probability"})
     if (const YamlEntry* entry = site.key(key)) add(parse_expression(entry->value, ignored));
 }
 

@@ -145,18 +145,26 @@ std::string_view to_string(Resource resource) {
 
 ElapsedBounds find_elapsed_bounds(const Program& program, const CostedProblem& costed, const Placement& placement,
                                   const Transfers& transfers) {
-  double busy[4]{}, called = 0;  // `called`: host calls made by workers
+  double busy[4]{}, called = 0;  // `called`: work of the workers
+  IdVector<NodeId, std::uint8_t> ahead(program.graph->nodes.size(), 0);
+  for (const Producer& producer : program.producers)
+    for (const NodeId node : producer.nodes) ahead[node] = 1;
   for (const DeviceId side : {kHost, kAccelerator}) {
     const std::vector<double> seconds = execution_seconds(costed.problem, placement.on_host, placement.on_accelerator, side);
     for (std::size_t i = 0; i < seconds.size(); ++i) {
       const double all = costed.problem.regions[costed.problem.nodes[i].region].frequency * seconds[i];
       if (!placement.has_copy(i, side)) continue;
-      const auto how = i < program.graph->nodes.size() ? beside(program, NodeId(i)) : HostFunction::Beside::never;
+      const bool known = i < program.graph->nodes.size();
+      if (known && side == kHost && ahead[NodeId(i)]) {
+        called += all;
+        continue;
+      }
+      const auto how = known ? beside(program, NodeId(i)) : HostFunction::Beside::never;
       if (how == HostFunction::Beside::never) busy[side.index] += all;
       if (how == HostFunction::Beside::on_worker) called += all;
     }
   }
-  busy[kHost.index] = std::max(busy[kHost.index], called / program.workers);
+  busy[kHost.index] = std::max(busy[kHost.index], called / std::max(1, program.workers));
   const IdVector<ChannelId, double> copies = channel_seconds(program, costed);
   for (std::size_t c = 0; c < copies.size(); ++c) {
     const Transfer& transfer = transfers.items[program.channels[ChannelId(c)].transfer];

@@ -16,13 +16,15 @@
 #include "partitioner/apply/simulated_calls.h"
 #include "partitioner/apply/simulated_channels.h"
 #include "partitioner/apply/simulated_clocks.h"
+#include "partitioner/apply/simulated_producers.h"
 #include "partitioner/apply/step_costs.h"
 
 namespace cleave::planner {
 namespace {
 
-constexpr int kMostIterations = 5;  ///< iterations to simulate of each loop
-constexpr double kMostSteps = 4e6;  ///< steps to simulate in total, if fewer iterations can achieve that
+constexpr int kMostIterations = 5;   ///< iterations to simulate of each loop
+constexpr int kRoundsOfWorkers = 3;  ///< and of loops whose data are made ahead, further ones in which each worker makes this many trips
+constexpr double kMostSteps = 4e6;   ///< steps to simulate in total, if fewer iterations can achieve that
 
 /// The number of iterations to simulate that the budget allows. Steps in nested loops are simulated this number to the power of their
 /// depth.
@@ -64,7 +66,9 @@ class Simulator {
         copy_overlaps_{planned_copy_overlaps(program, kHost), planned_copy_overlaps(program, kAccelerator)},
         clocks_(recorder, path),
         channels_(program, costed, times, clocks_, bursts != nullptr),
-        calls_(program, clocks_),
+        workers_(static_cast<std::size_t>(std::max(1, program.workers))),
+        calls_(program, clocks_, workers_),
+        producers_(program, times, clocks_, workers_),
         executions_(bursts ? graph_.nodes.size() : 0, 0) {}
 
   Schedule run() {
@@ -78,6 +82,7 @@ class Simulator {
     while (!tasks_.empty()) advance();
     schedule_.seconds = clocks_.end().seconds;
     schedule_.busy_seconds = clocks_.state().busy;
+    schedule_.worker_seconds = clocks_.state().workers;
     schedule_.waiting[0].seconds = schedule_.seconds;
     schedule_.waiting[0].wait_seconds = clocks_.state().waited;
     schedule_.transfers = transfer_times(program_, transfers_, times_.copies, channels_.waits());
@@ -87,7 +92,9 @@ class Simulator {
   [[nodiscard]] Moment end() const { return clocks_.end(); }
   [[nodiscard]] ChannelUse use() const {
     const std::array<double, kResources>& busy = clocks_.state().busy;
-    return {end().seconds, *std::max_element(busy.begin(), busy.end()), channels_.full_seconds(), channels_.depth_in_use()};
+    const double workers = clocks_.state().workers / static_cast<double>(workers_.size());
+    const double busiest = std::max(workers, *std::max_element(busy.begin(), busy.end()));
+    return {end().seconds, busiest, channels_.full_seconds(), channels_.depth_in_use()};
   }
 
  private:
@@ -185,6 +192,7 @@ class Simulator {
     const double seconds = times_.steps[device][node];
     const OpDef* op = graph_.nodes[node].op;
     if (device == 0 && op) {
+      if (producers_.takes(node)) return producers_.take(node);
       calls_.settle_node(node);
       if (runs_beside(program_, node)) return calls_.begin(node, seconds);
     }
@@ -250,6 +258,7 @@ class Simulator {
       for (NodeId carried : accelerator->carried) channels_.read(graph_.nodes[carried].inputs[0]);
     if (host)
       for (NodeId carried : host->carried) calls_.settle(graph_.nodes[carried].inputs[0]);
+    if (host) producers_.enter(control_of(task), node_of(task).expected);
     task.start = clocks_.state();
     if (accelerator) {
       loops_.push_back(schedule_.waiting.size());
@@ -272,8 +281,9 @@ class Simulator {
     Task& task = tasks_.back();
     const Node& node = node_of(task);
     const double trips = node.expected;
-    const int most = bursts_ ? bursts_->trips[control_of(task)] : iterations_;
-    const int period = bursts_ ? bursts_->period[control_of(task)] : 1;
+    const int turns = iterations_ == kMostIterations ? producers_.period(control_of(task)) : 1;
+    const int most = bursts_ ? bursts_->trips[control_of(task)] : iterations_ + kRoundsOfWorkers * (turns - 1);
+    const int period = bursts_ ? bursts_->period[control_of(task)] : turns;
     const int count = std::clamp(static_cast<int>(std::min(trips, 1e6)), 1, most);
     if (task.iteration < count) {
       if (task.iteration == 0 || task.iteration <= count - period) task.begin = clocks_.state();
@@ -290,6 +300,7 @@ class Simulator {
       push_block(copy, 0);
       return;
     }
+    note_pace(task, std::min(period, count));
     clocks_.repeat_since(task.begin, (trips - count) / std::min(period, count), count > 2);
     if (recorder_) recorder_->pause();
     const Task done = task;
@@ -299,6 +310,20 @@ class Simulator {
       push(done, Task::decide);
       push_block(done, 0);
     }
+  }
+
+  /// Records the pace of a loop whose data are made ahead, by its last `period` iterations.
+  void note_pace(const Task& task, int period) {
+    const std::optional<double> seconds = producers_.trip_seconds(control_of(task));
+    if (!seconds) return;
+    double elapsed = 0;
+    for (std::size_t device = 0; device < 2; ++device)
+      elapsed = std::max(elapsed, clocks_.now(device).seconds - task.begin.now[device].seconds);
+    const Production now{control_of(task), *seconds, elapsed / period};
+    const auto found = std::find_if(schedule_.productions.begin(), schedule_.productions.end(),
+                                    [&](const Production& each) { return each.loop == now.loop; });
+    if (found == schedule_.productions.end()) return schedule_.productions.push_back(now);
+    *found = now;
   }
 
   void close_loop(const Task& task) {
@@ -321,7 +346,9 @@ class Simulator {
   const std::array<Overlaps, 2> copy_overlaps_;
   SimulatedClocks clocks_;
   SimulatedChannels channels_;
+  std::vector<Moment> workers_;  ///< the time from which each worker is free
   SimulatedCalls calls_;
+  SimulatedProducers producers_;
   IdVector<NodeId, int> executions_;  ///< with bursts: by branch
   std::vector<Task> tasks_;
   std::vector<std::size_t> loops_;  ///< current loops that the accelerator walks, as indices into `waiting`

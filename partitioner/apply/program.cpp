@@ -25,6 +25,7 @@ class Printer {
               to_string(c.from) + " -> " + to_string(c.to) + ", region " + std::to_string(c.region.index) + coalesced_phrase(c) +
               depth_phrase(c) + "\n";
     }
+    for (const Producer& producer : program_.producers) print_producer(producer);
     for (const DeviceProgram& device : program_.devices) print_device(device);
     return std::move(out_);
   }
@@ -44,6 +45,12 @@ class Printer {
 
   static std::string depth_phrase(const Channel& channel) {
     return channel.depth == kDefaultDepth ? "" : ", depth " + std::to_string(channel.depth);
+  }
+
+  void print_producer(const Producer& producer) {
+    out_ += "producer of #" + std::to_string(producer.loop.index) + ", " + std::to_string(producer.ahead) + " trips ahead:";
+    for (const NodeId node : producer.nodes) out_ += " #" + std::to_string(node.index);
+    out_ += "\n";
   }
 
   void print_device(const DeviceProgram& device) {

@@ -81,12 +81,22 @@ struct DeviceProgram {
   std::vector<Block> blocks;  ///< blocks[0] is the root
 };
 
+/// Host work of a loop's body that worker threads make ahead of the loop's other steps (producers.h). Its steps stay in the body; reaching
+/// the first of them in a trip means waiting for the data of that trip.
+struct Producer {
+  NodeId loop;
+  int ahead = 0;              ///< trips whose data may be under way or ready at once, beside those of the current trip
+  std::vector<NodeId> nodes;  ///< operations of the body, in the order of their steps
+};
+
 struct Program {
   std::shared_ptr<const Graph> graph;
   IdVector<DeviceId, DeviceProgram> devices;  ///< the host first; always two today, the second possibly without steps
   IdVector<ChannelId, Channel> channels;
   IdVector<CoalescedId, CoalescedTransfer> coalesced_transfers;
-  int workers = 1;        ///< threads that call host functions beside the host's steps (HostFunction::beside); 1: none
+  /// Threads that make data of loops ahead, and call host functions beside the host's steps (HostFunction::beside: from 2 on). 0: none.
+  int workers = 1;
+  std::vector<Producer> producers;
   FusibleGroups kernels;  ///< the groups planned as fused kernels, whose steps are adjacent; empty: none
   // Outputs are read from the host's copies.
 };

@@ -27,9 +27,18 @@ struct TransferTime {
   double hidden_seconds = 0;  ///< the part of `seconds` that overlaps with other work
 };
 
+/// The data of one loop that are made ahead.
+struct Production {
+  NodeId loop;
+  double trip_seconds = 0;  ///< a worker's time for the data of one trip
+  double pace_seconds = 0;  ///< elapsed time from one trip to the next
+};
+
 struct Schedule {
   double seconds = 0;
   std::array<double, 4> busy_seconds{};  ///< by Resource: how long it is at work
+  double worker_seconds = 0;             ///< how long all workers together are at work
+  std::vector<Production> productions;   ///< one a producer that the run reaches
   std::vector<TransferTime> transfers;   ///< one entry for each item of Transfers
   std::vector<Waiting> waiting;          ///< the whole run, then each loop that the accelerator walks, in program order
 };

@@ -4,8 +4,8 @@
 
 namespace cleave::planner {
 
-SimulatedCalls::SimulatedCalls(const Program& program, SimulatedClocks& clocks)
-    : program_(program), graph_(*program.graph), clocks_(clocks), workers_(static_cast<std::size_t>(std::max(1, program.workers))) {}
+SimulatedCalls::SimulatedCalls(const Program& program, SimulatedClocks& clocks, std::vector<Moment>& workers)
+    : program_(program), graph_(*program.graph), clocks_(clocks), workers_(workers) {}
 
 void SimulatedCalls::begin(NodeId node, double seconds) {
   Moment begin = clocks_.now(0);
@@ -14,7 +14,9 @@ void SimulatedCalls::begin(NodeId node, double seconds) {
   const auto free = std::min_element(workers_.begin(), workers_.end(), sooner);
   if (on_worker) begin = later(begin, *free);
   calls_.push_back({node, clocks_.after(begin, seconds, kHost.index, node)});
-  if (on_worker) *free = calls_.back().end;
+  if (!on_worker) return;
+  *free = calls_.back().end;
+  clocks_.work_on_worker(seconds);
 }
 
 void SimulatedCalls::settle(ValueId value) {

@@ -11,7 +11,8 @@ namespace cleave::planner {
 
 class SimulatedCalls {
  public:
-  SimulatedCalls(const Program& program, SimulatedClocks& clocks);
+  /// All arguments must outlive this object. `workers`: the time from which each worker is free.
+  SimulatedCalls(const Program& program, SimulatedClocks& clocks, std::vector<Moment>& workers);
 
   void begin(NodeId node, double seconds);
   /// Waits for the call, if any is under way, that computes `value`.
@@ -33,8 +34,8 @@ class SimulatedCalls {
   const Program& program_;
   const Graph& graph_;
   SimulatedClocks& clocks_;
-  std::vector<Moment> workers_;  ///< the time from which each worker is free
-  std::vector<Call> calls_;      ///< in program order
+  std::vector<Moment>& workers_;
+  std::vector<Call> calls_;  ///< in program order
 };
 
 }  // namespace cleave::planner

@@ -10,6 +10,7 @@ void SimulatedClocks::repeat_since(const ClockState& begin, double factor, bool 
   }
   state_.waited += factor * (state_.waited - begin.waited);
   for (std::size_t i = 0; i < state_.idle.size(); ++i) state_.idle[i] += factor * (state_.idle[i] - begin.idle[i]);
+  state_.workers += factor * (state_.workers - begin.workers);
   for (std::size_t i = 0; i < state_.busy.size(); ++i) state_.busy[i] += factor * (state_.busy[i] - begin.busy[i]);
 }
 

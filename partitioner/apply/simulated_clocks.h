@@ -19,6 +19,7 @@ struct ClockState {
   double waited = 0;                         ///< seconds of waiting of the accelerator
   std::array<double, 2> idle{};              ///< the times since which host and accelerator have nothing to do
   std::array<double, kResources> busy{};     ///< how long each resource was at work
+  double workers = 0;                        ///< how long all workers together were at work
 };
 
 class SimulatedClocks {
@@ -42,6 +43,8 @@ class SimulatedClocks {
     state_.now[device] = after(state_.now[device], seconds, device, node);
     state_.idle[device] = state_.now[device].seconds;
   }
+  /// Counts work of a worker, whose time the caller keeps.
+  void work_on_worker(double seconds) { state_.workers += seconds; }
   /// Simulates one transfer of an engine.
   void copy(std::size_t engine, double seconds, ChannelId channel, NodeId producer, std::size_t transfer) {
     busy(engine, seconds, ScheduledPiece::What::copy, producer, transfer);

@@ -14,6 +14,6 @@ namespace cleave::planner {
 
 /// Empty if nothing is worth sinking, that is, if no placement of the sunk program costs less than `optimum`.
 std::optional<ChangedProgram> sink_into_loops(const Graph& graph, const CostModel& model, const CostedProblem& costed,
-                                           const Sinkable& sinkable, const Placement& optimum);
+                                              const Sinkable& sinkable, const Placement& optimum);
 
 }  // namespace cleave::planner

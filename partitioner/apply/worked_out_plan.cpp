@@ -1,6 +1,7 @@
 #include "partitioner/apply/worked_out_plan.h"
 
 #include "partitioner/apply/predict.h"
+#include "partitioner/apply/producers.h"
 #include "partitioner/apply/split.h"
 
 namespace cleave::planner {
@@ -27,6 +28,7 @@ WorkedOutPlan work_out(const PlannedGraph& planned, Placement placement) {
   plan.placement = std::move(placement);
   plan.transfers = make_transfers(*planned.graph, planned.costed, plan.placement);
   plan.program = split_to_fit(planned, plan.placement, plan.transfers);
+  plan.program.producers = find_producers(plan.program, planned.costed);
   plan.schedule = predict(plan.program, plan.transfers, planned.costed);
   return plan;
 }

@@ -32,7 +32,7 @@ struct CostModel {
   /// Precision of the accelerator's matrix products. `in_precision`, given by the executor, says which operations it concerns (null: none).
   Precision precision = Precision::f32;
   KernelSupport in_precision = nullptr;
-  int workers = 1;                           ///< threads that call host functions beside the host's steps (HostFunction::beside); 1: none
+  int workers = 1;                           ///< threads that work beside the host's steps (Program::workers)
   int host_threads = 0;                      ///< threads of the host; 0: as many as the machine's tables were measured with
   FusionRule host_fuses, accelerator_fuses;  ///< null: no operations fuse on that side
 };
@@ -44,7 +44,7 @@ struct CostedProblem {
   int host_threads = 0;                   ///< threads of the host that its costs assume; 0: as many as they were measured with
   IdVector<RegionId, double> frequency;   ///< per graph region: executions per run
   LinkDirection to_accelerator, to_host;  ///< costs of copies
-  int workers = 1;                        ///< threads that call host functions (Program::workers)
+  int workers = 1;                        ///< threads that work beside the host's steps (Program::workers)
   double start_seconds = 0;               ///< launch overhead of each of the accelerator's kernels
   FusibleGroups fusible;  ///< operations that run as one kernel where they are on one side; `problem.savings` has what that saves
   std::shared_ptr<const ValueUses> uses;  ///< uses of the graph's values; the graph must outlive them

@@ -289,7 +289,7 @@ void Definitions::add_plan_flags(CLI::App& sub) {
   add_model_flags(sub);
   add_device_flags(sub);
   begin_group(sub, "Plan");
-  add_number(sub, "--workers", options_.workers, 1, 128, "threads that call pure host functions; default: 1");
+  add_number(sub, "--workers", options_.workers, 0, 128, "threads that make data of loops ahead and call pure host functions; default: 1");
   std::vector<std::string> placements = policy_names();
   placements.emplace_back("onnxruntime");
   hint(sub.add_option_function<std::string>(
@@ -304,7 +304,8 @@ void Definitions::add_plan_flags(CLI::App& sub) {
            ->type_name("POLICY"),
        {placements});
   hint(sub.add_option("--machine", options_.machine, "machine file, or simulated, h200")->type_name("FILE|NAME"), {{}, true});
-  add_bytes(sub, "--accelerator-memory", options_.accelerator_memory_bytes, "of the accelerator that may be used; default: what the machine has");
+  add_bytes(sub, "--accelerator-memory", options_.accelerator_memory_bytes,
+            "of the accelerator that may be used; default: what the machine has");
   add_choice(sub, "--keep", options_.keep, {"auto", "all"}, "values for which the accelerator's memory is too small", "WHAT");
   add_file(sub, "--use-profile", options_.use_profile, "observed trip counts and times");
   add_onnx_flags(sub);

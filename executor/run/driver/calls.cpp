@@ -35,6 +35,14 @@ void Calls::wait(const Call& call) {
   changed_.wait(lock, [&] { return call.over_; });
 }
 
+void Calls::wait_or_drop(Call& call) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (std::erase(waiting_, &call) > 0) call.over_ = true;
+  }
+  wait(call);
+}
+
 void Calls::end() {
   if (threads_.empty()) return;
   {

@@ -1,7 +1,8 @@
-// Calls: runs host functions on borrowed worker threads, concurrently with the host's steps. Knows no values: the caller that starts a call
-// decides when it must be over.
+// Calls: runs work on borrowed worker threads, concurrently with the host's steps: calls of host functions (host_calls.h) and data of loops
+// that are made ahead (producers.h). Knows no values: the caller that starts a call decides when it must be over.
 #pragma once
 
+#include <algorithm>
 #include <condition_variable>
 #include <deque>
 #include <functional>
@@ -29,8 +30,8 @@ class Calls {
     bool over_ = false;
   };
 
-  /// Runs at most `workers` calls at once, on as many threads; further calls wait for a free thread. Fewer than two: no threads.
-  explicit Calls(int workers) : workers_(workers < 2 ? 0 : static_cast<std::size_t>(workers)) {}
+  /// Runs at most `workers` calls at once, on as many threads; further calls wait for a free thread.
+  explicit Calls(int workers) : workers_(static_cast<std::size_t>(std::max(1, workers))) {}
   Calls(const Calls&) = delete;
   Calls& operator=(const Calls&) = delete;
   ~Calls() { end(); }
@@ -44,6 +45,8 @@ class Calls {
   static void skip(Call& call) { call.over_ = true; }
   /// Waits until the call is over.
   void wait(const Call& call);
+  /// The same, but a call that no thread has taken yet is not made.
+  void wait_or_drop(Call& call);
   /// Waits until all pending calls are over, and returns the threads.
   void end();
 

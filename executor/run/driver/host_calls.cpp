@@ -3,6 +3,7 @@
 #include <functional>
 
 #include "executor/device/step_mark.h"
+#include "executor/run/prepare/prepare_producers.h"
 #include "graph/base/boundary.h"
 #include "graph/call_limits.h"
 
@@ -16,14 +17,16 @@ bool overlap(const std::byte* a, std::int64_t a_bytes, const std::byte* b, std::
 
 }  // namespace
 
-HostCalls::HostCalls(const Prepared& prepared, HostKernels& kernels, RunArrays& arrays, HostEnd& end)
+HostCalls::HostCalls(const Prepared& prepared, HostKernels& kernels, RunArrays& arrays, HostEnd& end, Calls& workers,
+                     VirtualWorkers& virtual_workers)
     : prepared_(prepared),
       graph_(prepared.graph()),
       plan_(prepared.plans[kHost]),
       kernels_(kernels),
       arrays_(arrays),
       end_(end),
-      calls_(prepared.program->workers) {
+      calls_(workers),
+      virtual_workers_(virtual_workers) {
   for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
     calls_of_.push_back(nullptr);
     const HostFunction::Beside beside = kernels.operations().of[NodeId(i)].beside;
@@ -35,11 +38,9 @@ HostCalls::HostCalls(const Prepared& prepared, HostKernels& kernels, RunArrays& 
   }
 }
 
-void HostCalls::begin(RunState& run) {
-  calls_.begin(run);
+void HostCalls::begin() {
   for (BesideCall* call : under_way_) call->pending.reset();  // of a run that was left by longjmp
   under_way_.clear();
-  workers_free_.assign(static_cast<std::size_t>(std::max(1, prepared_.program->workers)), 0);
 }
 
 bool HostCalls::start(const Origin& here) {
@@ -61,17 +62,15 @@ bool HostCalls::start(const Origin& here) {
   return good;
 }
 
-/// As in the planner's schedule, a call goes to the worker that is free first.
 void HostCalls::time_virtually(BesideCall& call) {
-  call.virtual_begin = end_.clock.now();
-  const auto free = std::min_element(workers_free_.begin(), workers_free_.end());
-  if (!call.pends) call.virtual_begin = std::max(call.virtual_begin, *free);
-  call.virtual_end = call.virtual_begin + prepared_.costs.host_seconds[call.here.node];
-  if (!call.pends) *free = call.virtual_end;
+  const double now = end_.clock.now(), seconds = prepared_.costs.host_seconds[call.here.node];
+  const VirtualWorkers::Interval time = call.pends ? VirtualWorkers::Interval{now, now + seconds} : virtual_workers_.take(now, seconds);
+  call.virtual_begin = time.begin;
+  call.virtual_end = time.end;
 }
 
 int HostCalls::free_lane() const {
-  int lane = 0;
+  int lane = lanes_of_producers(*prepared_.program);
   while (std::any_of(under_way_.begin(), under_way_.end(), [&](const BesideCall* call) { return call->lane == lane; })) ++lane;
   return lane;
 }
@@ -142,7 +141,6 @@ void HostCalls::end() {
     if (call->pending && !end_.run().stops(call->here.position)) end_pending(*call);
     call->pending.reset();
   }
-  calls_.end();
   under_way_.clear();
 }
 

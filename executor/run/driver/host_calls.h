@@ -10,6 +10,7 @@
 #include <span>
 #include <vector>
 
+#include "executor/run/clock/virtual_workers.h"
 #include "executor/run/driver/calls.h"
 #include "executor/run/driver/host_kernels.h"
 #include "executor/run/driver/run_arrays.h"
@@ -18,10 +19,11 @@ namespace cleave::runtime {
 
 class HostCalls {
  public:
-  HostCalls(const Prepared& prepared, HostKernels& kernels, RunArrays& arrays, HostEnd& end);
+  HostCalls(const Prepared& prepared, HostKernels& kernels, RunArrays& arrays, HostEnd& end, Calls& workers,
+            VirtualWorkers& virtual_workers);
 
   /// Must be called before each run.
-  void begin(RunState& run);
+  void begin();
   /// Must be called after the walk, however it ended: waits until no call is pending.
   void end();
 
@@ -66,9 +68,9 @@ class HostCalls {
   RunArrays& arrays_;
   HostEnd& end_;
   IdVector<NodeId, std::unique_ptr<BesideCall>> calls_of_;  ///< null: the node's call, if any, runs in program order
-  Calls calls_;
+  Calls& calls_;
+  VirtualWorkers& virtual_workers_;
   std::vector<BesideCall*> under_way_;  ///< in program order
-  std::vector<double> workers_free_;    ///< virtual: the time from which each worker is free
 };
 
 }  // namespace cleave::runtime

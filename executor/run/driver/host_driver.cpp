@@ -24,11 +24,16 @@ HostDriver::HostDriver(Prepared& prepared, HostOperations operations, Transports
       arrays_(prepared, end_, outputs),
       kernels_(prepared, std::move(operations), transports, end_),
       overlap_(prepared, kernels_, transports, end_),
-      calls_(prepared, kernels_, arrays_, end_) {}
+      workers_(prepared.program->workers),
+      calls_(prepared, kernels_, arrays_, end_, workers_, virtual_workers_),
+      producers_(prepared, kernels_, end_, workers_, virtual_workers_) {}
 
 Status HostDriver::begin(RunState& run, const RunOptions& options, std::map<NodeId, Array> leaves, bool virtual_time) {
   end_.begin(run);
-  calls_.begin(run);
+  workers_.begin(run);
+  virtual_workers_.begin(prepared_.program->workers);
+  calls_.begin();
+  producers_.begin();
   end_.clock.begin(options, virtual_time, prepared_.costs.run_seconds);
   if (Status status = arrays_.begin(options, std::move(leaves)); !status) return status;
   kernels_.begin(options, arrays_);
@@ -38,6 +43,7 @@ Status HostDriver::begin(RunState& run, const RunOptions& options, std::map<Node
 bool HostDriver::compute(const Step& step, const Origin& here, std::int64_t trip) {
   const NodeKind kind = graph_.nodes[step.node].kind;
   if (!calls_.settle_step(graph_.nodes[step.node], step.node)) return false;
+  if (producers_.takes(step.node)) return producers_.take(here, trip);
   if (calls_.runs_beside(step.node)) return calls_.start(here);
   const double start = end_.clock.mark();
   double waited = 0;
@@ -119,7 +125,22 @@ void HostDriver::outcome(NodeId control, std::int64_t value) {
   if (kernels_.observes()) kernels_.observation().control(control, static_cast<double>(value));
 }
 
+bool HostDriver::begin_loop(const Step& loop, const Origin& here, std::int64_t count) {
+  const std::vector<ValueId>* const reads = producers_.reads(loop.node);
+  if (!reads) return true;
+  if (!calls_.settle(*reads, false)) return false;
+  producers_.begin_loop(loop.node, here, count);
+  return true;
+}
+
+void HostDriver::end_walk() {
+  producers_.end();
+  calls_.end();
+  workers_.end();
+}
+
 bool HostDriver::leave(const Step& control, const Origin& here) {
+  producers_.end_loop(control.node);
   for (NodeId carried : control.carried)
     if (!hand_in(graph_.nodes[carried].results[1], here)) return false;
   for (NodeId merge : control.merges)

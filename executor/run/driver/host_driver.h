@@ -11,6 +11,7 @@
 #include "executor/run/driver/host_kernels.h"
 #include "executor/run/driver/host_overlap.h"
 #include "executor/run/driver/outputs.h"
+#include "executor/run/driver/producers.h"
 #include "executor/run/driver/run_arrays.h"
 #include "executor/run/driver/walk.h"
 #include "executor/run/prepare/open_transports.h"
@@ -27,15 +28,18 @@ class HostDriver final : public Worker {
   /// Must be called before each run. `options` must outlive the run. An Error if memory for its results is short.
   Status begin(RunState& run, const RunOptions& options, std::map<NodeId, Array> leaves, bool virtual_time);
 
+  /// Must be called after the walk, however it ended: waits until nothing runs beside the host's thread.
+  void end_walk();
+
   [[nodiscard]] HostClock& clock() { return end_.clock; }
   [[nodiscard]] RunArrays& arrays() { return arrays_; }
-  [[nodiscard]] HostCalls& calls() { return calls_; }
   [[nodiscard]] const Observation& observation() { return kernels_.observation(); }
 
   bool compute(const Step& step, const Origin& here, std::int64_t trip) override;
   bool transfer(const Step& step, const Origin& here) override;
   bool move(const std::vector<Move>& moves, const Origin& here) override;
   bool end_block(const Origin& here) override { return calls_.end_block(here); }
+  bool begin_loop(const Step& loop, const Origin& here, std::int64_t count) override;
   std::optional<std::int64_t> decide(const Step& step, ValueId value, const Origin& here) override;
   void enter(NodeId control) override;
   void outcome(NodeId control, std::int64_t value) override;
@@ -55,7 +59,10 @@ class HostDriver final : public Worker {
   RunArrays arrays_;
   HostKernels kernels_;
   HostOverlap overlap_;
+  Calls workers_;
+  VirtualWorkers virtual_workers_;
   HostCalls calls_;
+  Producers producers_;
 };
 
 }  // namespace cleave::runtime

@@ -113,6 +113,7 @@ class Walker {
     }
     if (!worker_.move(plan.entry, here_)) return false;
     if (count <= 0) return finish(step, plan, 0);
+    if (!worker_.begin_loop(step, here_, count)) return false;
     enter({step.blocks[0], 0, &step, &plan, 0, 0, count});
     if (loops_++ == 0 && progress_) progress_->enter(device_, step.node, count);
     return true;

@@ -37,6 +37,8 @@ class Worker {
   /// the entry of the step. Otherwise its steps are walked.
   [[nodiscard]] virtual bool runs_whole(const Step&) const { return false; }
   virtual bool run_whole(const Step&, const Origin& /*here*/) { return false; }
+  /// Called before the first trip of a `for`, which makes at least one and at most `count`.
+  virtual bool begin_loop(const Step& /*loop*/, const Origin& /*here*/, std::int64_t /*count*/) { return true; }
   /// Called when a trip of a loop begins, or a branch was decided.
   virtual void enter(NodeId control) = 0;
   /// Called when a loop has ended after `value` trips, or when a branch has taken `then` (1) or `else` (0).

@@ -5,16 +5,6 @@
 namespace cleave::runtime {
 namespace {
 
-KernelRequest host_request(const Prepared& prepared, NodeId id) {
-  const Graph& graph = prepared.graph();
-  if (const FusionGroup* group = prepared.fusions[kHost].group(id)) return request_for(graph, *group);
-  const Node& node = graph.nodes[id];
-  KernelRequest request{id, node.op, &prepared.attributes(id), {}, {}, {}, {}, {}, {}};
-  for (const ValueId input : node.inputs) request.input_types.push_back(graph.values[input].type);
-  for (const ValueId result : node.results) request.result_types.push_back(graph.values[result].type);
-  return request;
-}
-
 void prepare_operation(const Prepared& prepared, const SlotUses& slots, NodeId id, HostOperations& operations) {
   HostOperation& operation = operations.of[id];
   operation.kernel = prepare_host_kernel(host_request(prepared, id));
@@ -50,6 +40,16 @@ void prepare_overlaps(const Prepared& prepared, HostOperations& operations) {
 }
 
 }  // namespace
+
+KernelRequest host_request(const Prepared& prepared, NodeId id) {
+  const Graph& graph = prepared.graph();
+  if (const FusionGroup* group = prepared.fusions[kHost].group(id)) return request_for(graph, *group);
+  const Node& node = graph.nodes[id];
+  KernelRequest request{id, node.op, &prepared.attributes(id), {}, {}, {}, {}, {}, {}};
+  for (const ValueId input : node.inputs) request.input_types.push_back(graph.values[input].type);
+  for (const ValueId result : node.results) request.result_types.push_back(graph.values[result].type);
+  return request;
+}
 
 HostOperations prepare_host_operations(const Prepared& prepared, const SlotUses& slots) {
   const Graph& graph = prepared.graph();

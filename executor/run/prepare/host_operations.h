@@ -39,6 +39,9 @@ struct HostOperations {
   }
 };
 
+/// The request for the host's kernel of an operation, or of the fused kernel that ends with it.
+KernelRequest host_request(const Prepared& prepared, NodeId id);
+
 HostOperations prepare_host_operations(const Prepared& prepared, const SlotUses& slots);
 
 }  // namespace cleave::runtime

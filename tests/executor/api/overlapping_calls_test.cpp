@@ -425,12 +425,12 @@ TEST_P(OverlappingCalls, ManyInLoopsAndBranchesFindTheirMemory) {
   }
 }
 
-TEST(OverlappingCallsOption, AtLeastOneWorker) {
+TEST(OverlappingCallsOption, NoNegativeNumberOfWorkers) {
   CompileOptions options{.device = "none"};
-  options.executor.workers = 0;
+  options.executor.workers = -1;
   const Result<Executable> program = compile(four_calls(false), options);
   ASSERT_FALSE(program.ok());
-  EXPECT_EQ(program.error().message, "the number of workers is 0; it is at least 1");
+  EXPECT_EQ(program.error().message, "the number of workers is -1; it is at least 0");
 }
 
 }  // namespace

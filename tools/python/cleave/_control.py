@@ -74,13 +74,14 @@ class _Dot:
 
 
 def for_loop(count: Any, state: Any, body: Callable[..., Any] | None = None, *, expect: float | None = None,
-             at_most: int | None = None) -> Any:
+             at_most: int | None = None, prefetch: int | None = None) -> Any:
     """`state = body(i, state)`, `count` times, with `i` an i32 scalar from 0; with 0 iterations the state is unchanged.
 
     `state` is a tensor or a nest of them (tuple, list, dict, dataclass). The body takes it as one argument, or the parts of a tuple as
     separate ones, and returns the same structure with the same types, or `until(stop, state)`. `count` is a number or an integer scalar; if
     it is not known, `expect` is the trip count that the plan assumes, and more trips than `at_most` are an error of the run; a gradient of
-    the loop needs that bound. Without state, for its effects: `for_loop(10, lambda i: print("i", i))`.
+    the loop needs that bound. Up to `prefetch` iterations (default: 2) of the pure host work that follows from `i` and from values outside
+    the loop are made ahead on worker threads (the option `workers`). Without state, for its effects: `for_loop(10, lambda i: print("i", i))`.
     """
     if body is None:
         if not callable(state):
@@ -89,7 +90,7 @@ def for_loop(count: Any, state: Any, body: Callable[..., Any] | None = None, *, 
     owner = recorder("for_loop")
     place = here()
     before = _State(state, owner)
-    counter, inside = owner.begin_for(operand(count, owner), before.values, before.names, expect, at_most, place)
+    counter, inside = owner.begin_for(operand(count, owner), before.values, before.names, expect, at_most, prefetch, place)
     result = _call(body, (Tensor(counter, owner),), before.rebuilt(inside, owner), state is not None)
     stop = None
     if isinstance(result, Until):

@@ -46,7 +46,7 @@ CompileOptions compile_options(nb::handle dict) {
       if (options.executor.threads < 0) refuse("`threads` is the number of threads, or 0 for all cores");
     } else if (name == "workers") {
       options.executor.workers = nb::cast<int>(value);
-      if (options.executor.workers < 1) refuse("`workers` is the number of threads that call host functions, at least 1");
+      if (options.executor.workers < 0) refuse("`workers` is the number of threads that work beside the program's steps, at least 0");
     } else if (name == "accelerator_memory") {
       options.accelerator_memory_bytes = nb::cast<double>(value);
       if (!(options.accelerator_memory_bytes > 0)) refuse("`accelerator_memory` is a positive number of bytes");

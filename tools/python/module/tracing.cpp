@@ -212,8 +212,10 @@ class Recorder {
   // Control flow. A state is a list of values and their names in the user's nest.
   using Values = std::vector<Operand>;
   std::pair<Operand, Values> begin_for(nb::handle count, const AnyList& values, const std::vector<std::string>& names,
-                                       std::optional<double> expect, std::optional<std::int64_t> at_most, const SourceLocation& location) {
-    Tracer::Loop loop = tracer().begin_for(operand(count, location), states(values, names, location, true), location, expect, {}, at_most);
+                                       std::optional<double> expect, std::optional<std::int64_t> at_most,
+                                       std::optional<std::int64_t> prefetch, const SourceLocation& location) {
+    Tracer::Loop loop =
+        tracer().begin_for(operand(count, location), states(values, names, location, true), location, expect, {}, at_most, prefetch);
     return {std::move(loop.counter), std::move(loop.inside)};
   }
   Values end_for(const AnyList& values, const std::vector<std::string>& names, nb::handle until, const SourceLocation& location) {
@@ -368,7 +370,8 @@ void bind_tracing(nb::module_& module) {
       .def("value", &Recorder::value)
       .def("output_names", &Recorder::output_names)
       .def("type", &Recorder::type)
-      .def("begin_for", &Recorder::begin_for, nb::arg(), nb::arg(), nb::arg(), nb::arg().none(), nb::arg().none(), nb::arg())
+      .def("begin_for", &Recorder::begin_for, nb::arg(), nb::arg(), nb::arg(), nb::arg().none(), nb::arg().none(), nb::arg().none(),
+           nb::arg())
       .def("end_for", &Recorder::end_for, nb::arg(), nb::arg(), nb::arg().none(), nb::arg())
       .def("begin_while", &Recorder::begin_while, nb::arg(), nb::arg(), nb::arg().none(), nb::arg().none(), nb::arg())
       .def("condition", &Recorder::condition)
