@@ -35,7 +35,8 @@ class RoundTripSearch {
     std::vector<RoundTrip> trips;
     join();
     join_names();
-    for (const std::vector<Vertex>& group : groups()) trips.push_back(describe(group));
+    for (const std::vector<Vertex>& group : groups())
+      if (RoundTrip trip = describe(group); !kept_for_memory(trip)) trips.push_back(std::move(trip));
     if (started_.any()) {
       by_decision_ = true;
       join();
@@ -378,6 +379,13 @@ class RoundTripSearch {
     return false;
   }
 
+  /// Whether the host only keeps values for which the accelerator's memory is too small.
+  [[nodiscard]] bool kept_for_memory(const RoundTrip& trip) const {
+    return trip.cause == Cause::memory && std::all_of(trip.through.begin(), trip.through.end(), [&](NodeId id) {
+             return (!by_user(id) || costed_.forced[id.index] == Cause::memory) && (!graph_.nodes[id].op || only_keeps(graph_.nodes[id]));
+           });
+  }
+
   /// Whether the accelerator waits for a group that its decisions start. It does not if only the order of effects leads back to it, nor if
   /// the host computes the group ahead of it in a loop that one decision starts.
   [[nodiscard]] bool awaited(const RoundTrip& trip, const std::vector<Vertex>& group) const {
@@ -457,6 +465,12 @@ std::string_view to_string(Via via) {
     case Via::effect: return "effect";
   }
   return "data";
+}
+
+bool only_keeps(const Node& node) {
+  if (!node.op || node.host_function()) return false;
+  const CostClass cost = node.op->cost_class;
+  return cost == CostClass::bookkeeping || cost == CostClass::creation || cost == CostClass::movement || cost == CostClass::gather;
 }
 
 std::vector<RoundTrip> find_round_trips(const Graph& graph, const CostedProblem& costed, const Placement& placement, Transfers& transfers,

@@ -58,6 +58,10 @@ struct RoundTrip {
   [[nodiscard]] bool warned() const { return caused_by_user() && !meant && !hidden && allowed.empty(); }
 };
 
+/// Whether an operation only gives elements another place or shape. Such operations that are on the host for want of memory keep values
+/// for the accelerator; that is told as a matter of memory, and is no round trip.
+bool only_keeps(const Node& node);
+
 /// Finds the round trips, sorted by the source location of `blamed`, and sets `round_trip` in the transfers that belong to them. `flow`
 /// must be made from the same placement and transfers.
 std::vector<RoundTrip> find_round_trips(const Graph& graph, const CostedProblem& costed, const Placement& placement, Transfers& transfers,

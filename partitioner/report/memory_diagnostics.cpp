@@ -69,9 +69,13 @@ void diagnose_memory(const Plan& plan, const DiagnosticOptions& options, Diagnos
   });
   Diagnostic d{DiagnosticKind::memory_fallback, *severity, "", graph.nodes[*costliest].location, 0, {}};
   const std::string others = std::to_string(left.size() - 1);
-  d.message = "`" + culprit_phrase(graph, *costliest) + "` " +
-              (left.size() == 1 ? "runs" : "and " + others + (left.size() == 2 ? " other operation run" : " other operations run")) +
-              " on the host, as the accelerator's memory is too small";
+  const bool kept = std::all_of(left.begin(), left.end(), [&](NodeId id) { return only_keeps(graph.nodes[id]); });
+  if (kept)
+    d.message = value_phrase(graph, graph.nodes[*costliest].results[0]) + " is kept on the host, as the accelerator's memory is too small";
+  else
+    d.message = "`" + culprit_phrase(graph, *costliest) + "` " +
+                (left.size() == 1 ? "runs" : "and " + others + (left.size() == 2 ? " other operation run" : " other operations run")) +
+                " on the host, as the accelerator's memory is too small";
   d.notes.push_back({"the program would need " + format_bytes(shortage.peak.bytes) + " there at its peak, and there are " +
                          format_bytes(shortage.memory_bytes),
                      {},

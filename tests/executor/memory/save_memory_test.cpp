@@ -18,11 +18,11 @@
 namespace cleave::testing {
 namespace {
 
-Plan plan_saving(const Graph& graph, double memory_bytes, bool keeps_all = false) {
+Plan plan_saving(const Graph& graph, double memory_bytes, bool keeps_all = false, Policy policy = Policy::accelerator) {
   PlanOptions options;
   options.costs.machine = *Machine::shipped("simulated");
   options.costs.machine.accelerators[0].memory_bytes = memory_bytes;
-  options.costs.policy = Policy::accelerator;
+  options.costs.policy = policy;
   options.find_peak = memory_peak;
   if (keeps_all) options.passes.disabled.insert("compute-again");
   return plan(graph, options);
@@ -137,6 +137,33 @@ TEST(SavedMemory, NothingIsComputedAgainWhereItFitsOrWhereAllIsKept) {
   EXPECT_FALSE(plan_saving(graph, peak_of(all)).saved);
   EXPECT_TRUE(plan_saving(graph, 0.65 * peak_of(all)).saved);
   EXPECT_FALSE(plan_saving(graph, 0.65 * peak_of(all), true).complete()) << "with everything on the accelerator";
+}
+
+/// A recurrent net whose forward loop keeps a row of 32 KiB of each of 1000 trips for the backward loop.
+constexpr std::string_view kStacked =
+    "cleave: 1\nmodel: rnn\nparameters:\n  w: {type: \"f32[128, 128]\", normal: [0, 0.08], seed: 1}\n"
+    "  h: {type: \"f32[64, 128]\", normal: [0, 1], seed: 2}\nprogram:\n  - stack: zeros([1000, 64, 128])\n  - for: i in 1000\n    do:\n"
+    "      - h: tanh(matmul(h, w))\n      - stack: dynamic_update_slice(stack, h, [i, 0, 0])\n  - g: ones([64, 128])\n"
+    "  - gw: zeros([128, 128])\n  - for: j in 1000\n    do:\n      - k: 999 - j\n      - r: stack[k]\n      - g: g * (1 - r * r)\n"
+    "      - gw: gw + matmul(transpose(r), g)\n      - g: matmul(g, transpose(w))\noutputs: [gw]\n";
+
+TEST(SavedMemory, ALoopsStackIsKeptOnTheHostWhichIsNoRoundTrip) {
+  const Graph graph = parse_model(std::string(kStacked), "rnn.yaml");
+  double before = 1;
+  for (const double mebibytes : {1, 2, 4, 8, 16, 24, 31, 40}) {
+    SCOPED_TRACE(mebibytes);
+    const Plan plan = plan_saving(graph, mebibytes * 1048576, false, Policy::optimal);
+    ASSERT_TRUE(plan.complete());
+    EXPECT_LE(peak_of(plan), mebibytes * 1048576);
+    EXPECT_LE(plan.placement.objective_seconds, before * (1 + 1e-9)) << "more memory never costs more";
+    EXPECT_LT(plan.placement.objective_seconds, 0.103);
+    before = plan.placement.objective_seconds;
+    EXPECT_TRUE(plan.round_trips.empty());
+    const std::string text = to_text(plan.diagnostics);
+    EXPECT_EQ(text.find("`stack` is kept on the host, as the accelerator's memory is too small") != std::string::npos, mebibytes < 40)
+        << text;
+    EXPECT_EQ(text.find("round-trip]"), std::string::npos) << text;
+  }
 }
 
 TEST(SavedMemory, WhatIsSaidNamesTheLines) {
