@@ -28,6 +28,7 @@
 #include "graph/ops/vision.h"
 #include "graph/states.h"
 #include "graph/text/text.h"
+#include "graph/trace/batches.h"
 #include "graph/trace/host_call.h"
 #include "graph/trace/trace.h"
 #include "models/model.h"

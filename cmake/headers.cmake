@@ -47,6 +47,8 @@ set(graph_headers
   graph/passes/pass_table.h
   graph/states.h
   graph/text/text.h
+  graph/trace/batch_reader.h
+  graph/trace/batches.h
   graph/trace/control_flow.h
   graph/trace/custom_gradient.h
   graph/trace/host_call.h

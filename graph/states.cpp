@@ -65,7 +65,7 @@ std::vector<GraphState> states_of(const Graph& graph) {
       if (graph.outputs[o].name != *name || graph.values[next].type != graph.values[node.results[0]].type) continue;
       const NodeKind producer = graph.producer(next).kind;
       const bool made = !is_leaf(producer) && producer != NodeKind::constant;
-      states.push_back({NodeId(i), node.results[0], next, o, made || next == node.results[0]});
+      states.push_back({NodeId(i), node.results[0], next, o, made || next == node.results[0], node.attributes.get_or("hidden", false)});
     }
   }
   return states;

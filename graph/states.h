@@ -24,6 +24,7 @@ struct GraphState {
   /// The state is kept on the side (or both) that computes `next`, so that it costs no transfer. If false, `next` is another input, a
   /// parameter or a constant, and the state is kept on the host, which has that value anyway.
   bool follows = false;
+  bool hidden = false;  ///< a count that the program keeps for itself (Tracer::count_entries); saved and loaded, but no result of a run
 
   /// No run changes the state, so it is kept wherever it is read.
   [[nodiscard]] bool fixed() const { return next == value; }

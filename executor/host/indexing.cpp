@@ -4,6 +4,7 @@
 
 #include "executor/host/long_copy.h"
 #include "executor/host/movement.h"
+#include "graph/base/map_guard.h"
 #include "graph/ops/positions.h"
 #include "graph/ops/views.h"
 #include "graph/ops/wrapping.h"
@@ -114,6 +115,12 @@ void take_part(const std::byte* table, std::int64_t run, Places rows, std::byte*
   }
 }
 
+/// A file that is mapped stays out of memory, except for what was read last.
+void release_read(const KernelCall& call, const Table& table) {
+  count_reads(call.inputs[0].data, static_cast<std::size_t>(table.run),
+              static_cast<std::size_t>(table.before * call.inputs[1].type->elements()));
+}
+
 template <class Index>
 Status take(const KernelCall& call, const Table& table) {
   const auto* indices = call.inputs[1].as<Index>();
@@ -143,6 +150,7 @@ Status take(const KernelCall& call, const Table& table) {
   } else {
     for (std::int64_t which = 0; which < pieces; ++which) piece(which);
   }
+  release_read(call, table);
   return {};
 }
 

@@ -241,5 +241,6 @@ Status normal_kernel(const KernelCall& call) {
 constexpr KernelRow rows::random_uniform{uniform_kernel};
 constexpr KernelRow rows::random_normal{normal_kernel};
 constexpr KernelRow rows::random_integers{integers_kernel};
+constexpr KernelRow rows::random_permutation = kReferenceOnly;
 
 }  // namespace cleave::runtime::host

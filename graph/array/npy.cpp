@@ -11,6 +11,7 @@
 
 #include "graph/base/exceptions.h"
 #include "graph/base/file.h"
+#include "graph/base/mapped_file.h"
 #include "graph/base/stop.h"
 
 namespace cleave {
@@ -20,6 +21,7 @@ static_assert(std::endian::native == std::endian::little, "npy files are read an
 
 constexpr std::string_view kMagic = "\x93NUMPY";
 constexpr std::size_t kLargestHeader = 1 << 20;
+constexpr std::int64_t kMapFrom = std::int64_t{64} << 20;  ///< bytes from which on files are mapped
 
 struct Descriptor {
   std::string_view text;
@@ -295,6 +297,19 @@ Result<Array> detail::read_npy(const std::string& path, const TensorType& wanted
     if (opened->type.shape != wanted.shape) return detail::holds_another(path, opened->type, wanted);
     return read_opened(*opened, path);
   });
+}
+
+std::optional<Array> detail::map_npy(const std::string& path, const TensorType& wanted, FileKind kind) {
+  const Result<Opened> opened = open_npy(path, kind);
+  if (!opened || opened->type != wanted || opened->column_major || !opened->file.size()) return std::nullopt;
+  const auto begin = static_cast<std::size_t>(opened->file.position());
+  // The bytes of a bool have to be checked.
+  if (wanted.bytes() < kMapFrom || wanted.dtype == DType::boolean || begin % static_cast<std::size_t>(size_of(wanted.dtype)) != 0)
+    return std::nullopt;
+  Result<std::shared_ptr<const MappedFile>> file = MappedFile::open(path);
+  if (!file || (*file)->bytes().size() != begin + static_cast<std::size_t>(wanted.bytes())) return std::nullopt;
+  const char* data = (*file)->bytes().data() + begin;
+  return Array::borrow(wanted, data, [mapped = *std::move(file)] {});
 }
 
 Status read_npy(const std::string& path, Array& into) {

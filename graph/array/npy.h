@@ -6,6 +6,7 @@
 #pragma once
 
 #include <concepts>
+#include <optional>
 #include <string>
 
 #include "graph/array/array.h"
@@ -41,8 +42,13 @@ Result<Array> read_array(const std::string& path, const TensorType& type);
 namespace detail {
 /// The functions above, restricted to files of one kind.
 Result<Array> read_npy(const std::string& path, const TensorType& wanted, FileKind kind);
+/// The array in a mapped file; nothing if the file must be read.
+std::optional<Array> map_npy(const std::string& path, const TensorType& wanted, FileKind kind);
 Result<Array> read_csv(const std::string& path, const TensorType& type, FileKind kind);
 Result<Array> read_array(const std::string& path, const TensorType& type, FileKind kind);
+/// As read_array, but an .npy file of 64 MiB or more with the elements of `type` is mapped and not read: the array is borrowed, and only
+/// accessed pages come into memory. The file must not be written to while the array exists; a new file may take its name.
+Result<Array> map_array(const std::string& path, const TensorType& type, FileKind kind);
 /// The message for a file whose type is not the declared one.
 Error holds_another(const std::string& path, const TensorType& type, const TensorType& wanted);
 }  // namespace detail

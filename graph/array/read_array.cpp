@@ -78,6 +78,13 @@ Result<Array> read_array(const std::string& path, const TensorType& type) {
   return detail::read_array(path, type, FileKind::any);
 }
 
+Result<Array> detail::map_array(const std::string& path, const TensorType& type, FileKind kind) {
+  return detail::guard_memory([&]() -> Result<Array> {
+    if (std::optional<Array> mapped = path.ends_with(".npy") ? map_npy(path, type, kind) : std::nullopt) return *std::move(mapped);
+    return read_array(path, type, kind);
+  });
+}
+
 Result<Array> detail::read_array(const std::string& path, const TensorType& type, FileKind kind) {
   return detail::guard_memory([&]() -> Result<Array> {
     if (path.ends_with(".csv")) return read_csv(path, type, kind);

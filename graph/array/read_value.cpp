@@ -9,6 +9,7 @@
 
 #include "graph/array/npy.h"
 #include "graph/array/range.h"
+#include "graph/base/file.h"
 #include "graph/base/json_reader.h"
 #include "graph/base/json_writer.h"
 
@@ -138,7 +139,7 @@ Result<Array> from_json(const JsonTree& tree, const TensorType& type) {
 }  // namespace
 
 Result<Array> read_value(const std::string& text, const TensorType& type) {
-  if (text.ends_with(".npy") || text.ends_with(".csv")) return read_array(text, type);
+  if (text.ends_with(".npy") || text.ends_with(".csv")) return detail::map_array(text, type, FileKind::any);
   double number = 0;
   const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (code == std::errc::result_out_of_range && end == text.data() + text.size())

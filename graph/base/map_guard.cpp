@@ -19,8 +19,13 @@ namespace {
 struct Range {
   std::atomic<std::uintptr_t> begin = 0, end = 0;
   std::atomic<bool> cut = false;
+  std::atomic<std::size_t> read = 0;  ///< bytes that may have come into memory since pages were released
 };
 std::array<Range, 256> ranges;
+std::atomic<int> guarded = 0;  ///< ranges
+/// The kernel brings up to this many bytes around an accessed address into memory.
+constexpr std::size_t kAround = 64 << 10;
+constexpr std::size_t kMostRead = 32 << 20;
 const auto page_bytes = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
 
 /// Protects registering and releasing ranges.
@@ -53,6 +58,8 @@ int guard_map(const void* begin, std::size_t bytes) {
     Range& range = ranges[i];
     if (range.end.load() != 0) continue;
     range.cut = false;
+    range.read = 0;
+    ++guarded;
     range.begin = reinterpret_cast<std::uintptr_t>(begin);
     range.end = reinterpret_cast<std::uintptr_t>(begin) + bytes;
     return static_cast<int>(i);
@@ -67,8 +74,23 @@ bool found_cut(int guard) {
 void release_guard(int guard) {
   if (guard < 0) return;
   const std::lock_guard lock(ranges_mutex());
+  --guarded;
   range_of(guard).end = 0;
   range_of(guard).begin = 0;
+}
+
+void count_reads(const void* begin, std::size_t bytes, std::size_t pieces) {
+  if (guarded.load(std::memory_order_relaxed) == 0) return;
+  const auto address = reinterpret_cast<std::uintptr_t>(begin);
+  for (Range& range : ranges) {
+    const std::uintptr_t first = range.begin.load(), last = range.end.load();
+    if (address < first || last <= address) continue;
+    if (range.read.fetch_add((bytes + kAround) * pieces) + (bytes + kAround) * pieces < kMostRead) return;
+    range.read = 0;
+    const std::uintptr_t aligned = first / page_bytes * page_bytes;
+    ::madvise(reinterpret_cast<void*>(aligned), last - aligned, MADV_DONTNEED);
+    return;
+  }
 }
 
 void drop_pages(std::string_view bytes) {

@@ -17,5 +17,8 @@ void release_guard(int guard);
 /// Hint that `bytes` will not be read again: releases the whole pages of a guarded map that they cover. A later access reads them from the
 /// file again.
 void drop_pages(std::string_view bytes);
+/// Must be called after `pieces` pieces of `bytes` each were read from memory that starts at `begin` and may be a guarded map: when much of
+/// a map was read, its pages are released, so that a file larger than memory can be read again and again. Later accesses read them anew.
+void count_reads(const void* begin, std::size_t bytes, std::size_t pieces);
 
 }  // namespace cleave

@@ -1,4 +1,4 @@
-// Further functions of the tracing API (see ops.h): element-wise mathematics, bit shifts and random integers.
+// Further functions of the tracing API (see ops.h): element-wise mathematics, bit shifts, random integers and orders.
 #pragma once
 
 #include "graph/ops/ops.h"
@@ -35,5 +35,13 @@ struct RandomIntegersOptions {
 /// or does not fit the element type.
 Tensor random_integers(Shape shape, std::int64_t low, std::int64_t high, const RandomIntegersOptions& options = {},
                        Here here = Here::now());
+/// `random_permutation(1000, {.seed = 7, .step = pass})`
+struct RandomPermutationOptions {
+  std::int64_t seed = 0;
+  std::optional<Tensor> step = {};  ///< an integer scalar such as a loop counter; each value gives another order
+};
+/// The numbers from 0 to below n (i32) in a random order, every order as likely as another (Fisher-Yates). Runs on the host. Error `value`:
+/// n is negative, or above 2147483647.
+Tensor random_permutation(std::int64_t n, const RandomPermutationOptions& options = {}, Here here = Here::now());
 
 }  // namespace cleave

@@ -218,6 +218,12 @@ Tensor random_integers(Shape shape, std::int64_t low, std::int64_t high, const R
   return random(op::random_integers, {{"low", low}, {"high", high}}, std::move(shape), {options.seed, options.step, options.dtype}, here);
 }
 
+Tensor random_permutation(std::int64_t n, const RandomPermutationOptions& options, Here here) {
+  Attributes attributes{{"n", n}, {"seed", options.seed}};
+  if (options.step) return call(op::random_permutation, {*options.step}, std::move(attributes), here);
+  return call(op::random_permutation, {}, std::move(attributes), here);
+}
+
 Tensor operator<<(const Term& a, const Term& b) {
   return detail::operate("<<", op::bitwise_left_shift, {a.tensor, b.tensor}, a.here);
 }

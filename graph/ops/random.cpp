@@ -1,5 +1,6 @@
-// random_uniform, random_normal and random_integers: functions of seed, step and position alone (random_bits.h), and thus pure and
-// equal on every device.
+// random_uniform, random_normal, random_integers and random_permutation: functions of seed, step and position alone (random_bits.h), and
+// thus pure and equal on every device.
+#include <limits>
 #include <utility>
 
 #include "graph/array/range.h"
@@ -122,6 +123,33 @@ Status normal_reference(const OpCall& call) {
   });
 }
 
+TypeResult permutation_type(Types inputs, const Attributes& attributes) {
+  const auto refused = [&](DiagnosticKind kind, std::string why) { return refuse(kind, "random_permutation", inputs, why); };
+  if (!inputs.empty() && !(inputs[0].scalar() && is_integer(inputs[0].dtype)))
+    return refused(DiagnosticKind::type, "`step` must be an integer scalar");
+  const auto n = attributes.get<std::int64_t>("n");
+  if (n < 0 || n > std::numeric_limits<std::int32_t>::max())
+    return refused(DiagnosticKind::value, "`n` is a number from 0 to 2147483647, not " + std::to_string(n));
+  return give("random_permutation", inputs, {DType::i32, {n}});
+}
+
+/// Fisher and Yates: from the last place to the first, each takes one of the numbers up to its own.
+Status permutation_reference(const OpCall& call) {
+  const auto [seed, step] = stream_of(call);
+  Array& result = call.results[0];
+  std::int32_t* out = result.mutable_data<std::int32_t>();
+  StopLooks looks;
+  for (std::int64_t i = 0; i < result.size(); ++i) {
+    looks.worked();
+    out[i] = static_cast<std::int32_t>(i);
+  }
+  for (std::int64_t i = result.size() - 1; i > 0; --i) {
+    looks.worked(16);
+    std::swap(out[i], out[random_bits::integer(seed, step, static_cast<unsigned long long>(i), 0, i + 1)]);
+  }
+  return {};
+}
+
 /// Includes the integer work: ten rounds give four words.
 Cost random_cost(Types inputs, Types results, const Attributes&) {
   return {40 * static_cast<double>(results[0].elements()), traffic(inputs, results)};
@@ -162,6 +190,13 @@ constexpr OpDef op::random_integers =
                   random_attributes(required("low", Type::integer), required("high", Type::integer), DType::i32),
                   "every integer from low to below high as likely as another; another integer scalar `step` gives others", integers_type,
                   integers_reference)
+        .differentiated(GradientRule::zero());
+
+constexpr OpDef op::random_permutation =
+    random_record("random_permutation(n, seed?, step?)",
+                  {required("n", Type::integer), with_default("seed", Type::integer, std::int64_t{0})},
+                  "the numbers from 0 to below n (i32) in a random order; another integer scalar `step` gives another one",
+                  permutation_type, permutation_reference)
         .differentiated(GradientRule::zero());
 
 }  // namespace cleave::ops

@@ -165,6 +165,7 @@ Graph Tracer::finish() {
   State_& s = *state_;
   CLEAVE_CHECK(s.frames.empty(), "a loop or branch was begun but not ended");
   if (!s.graph.ok()) return std::move(s.graph);
+  add_entry_counts();
   Graph graph = s.out_of_order ? in_program_order(std::move(s.graph)) : std::move(s.graph);
 #ifndef NDEBUG
   const std::vector<std::string> broken = verify(graph);

@@ -58,6 +58,10 @@ class Tracer {
   Operand parameter(std::string name, TensorType type, Attributes attributes, SourceLocation location);
   Operand constant(Array value, SourceLocation location);
 
+  /// The number of times that this place of the program was reached since the first run: an i32 scalar, 0 at first. It is a state
+  /// (graph/states.h), which the finished program keeps in a parameter of its own.
+  Operand count_entries(SourceLocation location);
+
   // --- operations ---------------------------------------------------------------------------------------------------------------
   /// Applies `op`; a composite function is traced into its parts. Returns one operand per result. After a mistake all are poison, in the
   /// smallest number of results that the op can have.
@@ -115,6 +119,7 @@ class Tracer {
   void push_place(Pin pin);
   void push_place(Side side) { push_place(Pin{side}); }
   void pop_place();
+  [[nodiscard]] bool placed() const;  ///< whether a place is pushed
   void push_allow(Allowance allowance);
   void pop_allow();
 
@@ -158,6 +163,7 @@ class Tracer {
   void note_type_asked(const Operand& operand);
 
  private:
+  void add_entry_counts();
   std::vector<Operand> compose(const OpDef& op, std::span<const Operand> inputs, Attributes attributes, const SourceLocation& location);
 
   struct State_;

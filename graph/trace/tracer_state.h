@@ -5,6 +5,7 @@
 //   tracer_apply.cpp    one op: attributes, promotion, type rule
 //   tracer_control.cpp  frames and loops
 //   tracer_branch.cpp   branches
+//   tracer_entries.cpp  counts of entries, which are states
 //   tracer_continue.cpp insertion into finished graphs
 #pragma once
 
@@ -75,7 +76,8 @@ struct Tracer::State_ {
   std::unordered_set<std::string> leaf_names, output_names;
   std::vector<ValueId> asked;                                             ///< values whose types the program's author asked for
   std::unordered_map<std::uint32_t, std::vector<GivenName>> given_names;  ///< names of each user-named value, oldest first
-  bool out_of_order = false;                                              ///< a constant was added to an arm that had ended
+  std::vector<ValueId> entries;                                           ///< constants in the place of counts of entries
+  bool out_of_order = false;                                              ///< nodes were added to a region that had ended
   TensorType literal_types[3] = {{DType::boolean, {}}, {DType::i32, {}}, {DType::f32, {}}};  ///< by Literal::Type
   std::string_view symbol;                                                                   ///< of the operator that is recorded, or empty
   std::vector<TensorType> types;                                                             ///< scratch of record()

@@ -12,9 +12,6 @@ namespace {
 
 constexpr std::uint32_t kNone = ExpressionNode::kNone;
 
-/// Names that the language reserves for ops that do not exist yet.
-constexpr std::array<std::string_view, 1> kNotYet = {"batches"};
-
 /// Names of functions in other libraries, with ours.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kOtherNames = {
     {{"avg_pool2d", "avg_pool"}, {"conv2d", "conv"}, {"max_pool2d", "max_pool"}}};
@@ -90,8 +87,8 @@ bool Evaluator::check_callee(const std::string& name, Span span) {
   if ((inliner && inliner->takes(name)) || host_functions.contains(name)) return true;
   if (unreadable.contains(name)) return false;
   if (find_called(name) || name == kEach) return true;
-  if (std::find(kNotYet.begin(), kNotYet.end(), name) != kNotYet.end()) {
-    fail(DiagnosticKind::unsupported, span, "`" + name + "` is not supported yet");
+  if (name == kBatches) {
+    fail(DiagnosticKind::syntax, span, "`batches` stands in the head of a loop: `for: (x, y) in batches(a, b, size=64)`");
     return false;
   }
   std::string suggestion;

@@ -42,34 +42,34 @@ Operand Evaluator::one(const Expression& expression) {
   return evaluation.single(root);
 }
 
-Operands Evaluator::parts(const Expression& list) {
+Operands Evaluator::parts(const Expression& list, const std::vector<std::uint32_t>& of) {
   Evaluation evaluation(*this, list);
-  evaluation.run(list.root().parts);
+  evaluation.run(of);
   Operands operands;
-  for (const std::uint32_t part : list.root().parts) operands.push_back(evaluation.single(part));
+  for (const std::uint32_t part : of) operands.push_back(evaluation.single(part));
   return operands;
 }
 
-std::optional<LiteralList> Evaluator::literals(const Expression& expression, const std::string& what) {
+std::optional<LiteralList> Evaluator::literals(const Expression& expression, const std::string& what, std::optional<std::uint32_t> node) {
   Evaluation evaluation(*this, expression);
-  const auto root = static_cast<std::uint32_t>(expression.nodes.size() - 1);
+  const std::uint32_t root = node.value_or(static_cast<std::uint32_t>(expression.nodes.size() - 1));
   evaluation.run({root});
   return evaluation.literals(root, what);
 }
 
-std::optional<Literal> Evaluator::literal(const Expression& expression, const std::string& what) {
-  const auto list = literals(expression, what);
+std::optional<Literal> Evaluator::literal(const Expression& expression, const std::string& what, std::optional<std::uint32_t> node) {
+  const auto list = literals(expression, what, node);
   if (!list) return std::nullopt;
   if (list->shape.empty()) return list->values.front();
-  fail(DiagnosticKind::type, expression.span, what + " is one number, not a list");
+  fail(DiagnosticKind::type, node ? expression.nodes[*node].span : expression.span, what + " is one number, not a list");
   return std::nullopt;
 }
 
-std::optional<std::int64_t> Evaluator::integer(const Expression& expression, const std::string& what) {
-  const auto found = literal(expression, what);
+std::optional<std::int64_t> Evaluator::integer(const Expression& expression, const std::string& what, std::optional<std::uint32_t> node) {
+  const auto found = literal(expression, what, node);
   if (!found) return std::nullopt;
   if (found->type == Literal::Type::integer) return found->integer;
-  fail(DiagnosticKind::type, expression.span, what + " is an integer, not `" + spelled(*found) + "`");
+  fail(DiagnosticKind::type, node ? expression.nodes[*node].span : expression.span, what + " is an integer, not `" + spelled(*found) + "`");
   return std::nullopt;
 }
 

@@ -63,14 +63,17 @@ struct Evaluator {
   /// As many arguments as the expression has results.
   Arguments all(const Expression& expression);
   Operand one(const Expression& expression);
-  /// The parts of a list, one operand each.
-  Operands parts(const Expression& list);
-  /// The value of `expression`, which must be known when the model is read; if it is not, nothing and an error. `what` names the value in
-  /// the message.
-  std::optional<Literal> literal(const Expression& expression, const std::string& what);
-  std::optional<std::int64_t> integer(const Expression& expression, const std::string& what);
+  /// The parts of a list, one operand each; `of`: nodes of the expression.
+  Operands parts(const Expression& list) { return parts(list, list.root().parts); }
+  Operands parts(const Expression& list, const std::vector<std::uint32_t>& of);
+  /// The value of `expression` (of its node `node`), which must be known when the model is read; if it is not, nothing and an error. `what`
+  /// names the value in the message.
+  std::optional<Literal> literal(const Expression& expression, const std::string& what, std::optional<std::uint32_t> node = std::nullopt);
+  std::optional<std::int64_t> integer(const Expression& expression, const std::string& what,
+                                      std::optional<std::uint32_t> node = std::nullopt);
   std::optional<double> number(const Expression& expression, const std::string& what);
-  std::optional<LiteralList> literals(const Expression& expression, const std::string& what);
+  std::optional<LiteralList> literals(const Expression& expression, const std::string& what,
+                                      std::optional<std::uint32_t> node = std::nullopt);
   /// `f32[batch, 2]`
   std::optional<TensorType> type(const Expression& expression);
 

@@ -46,21 +46,23 @@ class Parser {
   }
 
   std::optional<ForHead> for_head() {
-    if (std::any_of(tokens_.begin(), tokens_.end(), [](const Token& token) { return token.is("batches"); })) {
-      fail(peek().span, "`batches` is not supported yet", DiagnosticKind::unsupported);
-      return std::nullopt;
-    }
-    if (peek().kind != Token::Kind::name || !tokens_[at_ + 1].is("in")) {
-      fail(peek().span, "a loop is written `for: i in 100`");
-      return std::nullopt;
-    }
     ForHead head;
-    head.counter = {peek().text, peek().span};
-    at_ += 2;
+    const bool several = accept("(");
+    do {
+      if (peek().kind != Token::Kind::name) break;
+      head.names.push_back({peek().text, peek().span});
+      next();
+    } while (several && accept(","));
+    if (head.names.empty() || (several && !accept(")")) || !accept("in")) {
+      const bool batches = std::any_of(tokens_.begin(), tokens_.end(), [](const Token& token) { return token.is(kBatches); });
+      fail(tokens_[0].span,
+           batches ? "a loop over batches is written `for: (x, y) in batches(a, b, size=64)`" : "a loop is written `for: i in 100`");
+      return std::nullopt;
+    }
     auto count = whole();
     if (!count) return std::nullopt;
     head.count = *std::move(count);
-    if (!check_range(head.count.nodes.back())) return std::nullopt;
+    if (!check_range(head.count.nodes.back()) || !check_batches(head)) return std::nullopt;
     return head;
   }
 
@@ -77,6 +79,18 @@ class Parser {
     }
     root.kind = NodeType::list;
     return true;
+  }
+
+  /// `batches(…)` is no operation either: only it binds several names, each another one.
+  bool check_batches(ForHead& head) {
+    ExpressionNode& root = head.count.nodes.back();
+    const bool batches = root.kind == NodeType::call && root.text == kBatches;
+    if (batches) root.kind = NodeType::list;
+    if (!batches && head.names.size() > 1) {
+      fail(head.names[1].span, "a loop that counts binds one name; only one over `batches(…)` binds several");
+      return false;
+    }
+    return check_distinct(head.names, errors_);
   }
 
   [[nodiscard]] const Token& peek() const { return tokens_[at_]; }

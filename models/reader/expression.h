@@ -60,17 +60,22 @@ struct Expression {
 /// The call that applies a function to the members of groups.
 inline constexpr std::string_view kEach = "each";
 
+/// The call in the head of a `for` that reads rows of arrays.
+inline constexpr std::string_view kBatches = "batches";
+
 struct ForHead {
-  Name counter;
-  Expression count;  ///< for `range(a, b, c)`: a list of a, b, c, whose text is `range`
+  std::vector<Name> names;  ///< the counter, or the parts of a batch
+  Expression count;  ///< for `range(a, b, c)`: a list of a, b, c, whose text is `range`; for `batches(…)`: alike, with its keywords
 };
 
 /// Returns nothing after an error.
 std::optional<Expression> parse_expression(const YamlNode& node, Errors& errors, std::string_view what = "an expression");
-/// `i in N`, `i in range(a, b, step)`
+/// `i in N`, `i in range(a, b, step)`, `(x, y) in batches(…)`
 std::optional<ForHead> parse_for_head(const YamlNode& node, Errors& errors);
 /// `a` or `a, b` in one scalar. Refuses reserved words.
 std::optional<std::vector<Name>> parse_names(const YamlNode& node, Errors& errors);
+/// Reports a name that stands there twice.
+bool check_distinct(const std::vector<Name>& names, Errors& errors);
 /// The single name that a key declares.
 std::optional<Name> declared_name(const YamlNode& key, Errors& errors);
 /// An expression that consists of one name.

@@ -63,6 +63,8 @@ bool append_names(const YamlNode& node, std::vector<Name>& names, Errors& errors
   return true;
 }
 
+}  // namespace
+
 bool check_distinct(const std::vector<Name>& names, Errors& errors) {
   std::vector<Name> sorted = names;
   std::stable_sort(sorted.begin(), sorted.end(), [](const Name& a, const Name& b) { return a.text < b.text; });
@@ -72,8 +74,6 @@ bool check_distinct(const std::vector<Name>& names, Errors& errors) {
              {errors.note(twice->span, "first here")});
   return false;
 }
-
-}  // namespace
 
 std::optional<Name> declared_name(const YamlNode& key, Errors& errors) {
   const auto names = parse_names(key, errors);

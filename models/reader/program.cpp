@@ -155,7 +155,8 @@ std::vector<std::string> Program::carried_names(const Statement& statement) cons
     if (std::find(names.begin(), names.end(), name.text) == names.end()) names.push_back(std::move(name.text));
   }
   std::erase_if(names, [&](const std::string& name) {
-    const bool counter = statement.kind == Statement::Kind::for_loop && !statement.names.empty() && statement.names[0].text == name;
+    const bool counter = statement.kind == Statement::Kind::for_loop &&
+                         std::any_of(statement.names.begin(), statement.names.end(), [&](const Name& each) { return each.text == name; });
     return counter || evaluator_.scopes.is_dim(name) || !evaluator_.scopes.find(name);
   });
   return names;
@@ -203,17 +204,25 @@ bool Program::check_counts(const Statement& statement) {
 }
 
 void Program::for_loop(const Statement& statement) {
-  Tracer& tracer = evaluator_.tracer;
   if (statement.names.empty() || statement.body.empty()) return skip(statement);
+  if (reads_batches(statement)) return batches_loop(statement);
   if (!check_counts(statement)) return skip(statement);
   const Range range = this->range(statement);
-  const auto expect = expected(statement, "expect");
+  const Name& counter = statement.names[0];
+  loop(statement, range.count, range.plain() ? counter.text : "", expected(statement, "expect"), at_most(statement),
+       [&](const Operand& trip) { bind_name(counter, counted(range, trip, counter)); });
+}
+
+/// A loop of `count` trips, of which each begins with `bind`.
+void Program::loop(const Statement& statement, const Operand& count, std::string_view counter, std::optional<double> expect,
+                   std::optional<std::int64_t> most, const std::function<void(const Operand& trip)>& bind) {
+  Tracer& tracer = evaluator_.tracer;
   const std::vector<std::string> names = carried_names(statement);
-  const auto loop = tracer.begin_for(range.count, states(names), evaluator_.location(statement.span), expect,
-                                     range.plain() ? statement.names[0].text : "", at_most(statement), prefetch(statement));
+  const auto loop =
+      tracer.begin_for(count, states(names), evaluator_.location(statement.span), expect, counter, most, prefetch(statement));
   evaluator_.scopes.push();
   bind_all(names, loop.inside);
-  bind_name(statement.names[0], counted(range, loop.counter, statement.names[0]));
+  bind(loop.counter);
   run(statement.body);
   const std::optional<Operand> stop = until(statement);
   const States yielded = states(names);

@@ -2,8 +2,10 @@
 // is carried through it.
 #pragma once
 
+#include <functional>
 #include <limits>
 
+#include "graph/trace/batch_reader.h"
 #include "models/reader/evaluator.h"
 #include "models/reader/functions.h"
 #include "models/reader/statement.h"
@@ -26,6 +28,8 @@ class Program final : public Inliner {
   void run_one(const Statement& statement);
   void bind(const Statement& statement);
   void for_loop(const Statement& statement);
+  void loop(const Statement& statement, const Operand& count, std::string_view counter, std::optional<double> expect,
+            std::optional<std::int64_t> most, const std::function<void(const Operand& trip)>& bind);
   void while_loop(const Statement& statement);
   void branch(const Statement& statement);
   void decided_branch(const Statement& statement, const std::vector<Statement>& arm);
@@ -56,6 +60,14 @@ class Program final : public Inliner {
   [[nodiscard]] bool fit_names(const std::vector<Name>& names, const Arguments& results) const;
   /// `names`, with each group replaced by its members.
   [[nodiscard]] std::vector<Name> with_members(const std::vector<Name>& names) const;
+
+  // batches.cpp
+  [[nodiscard]] static bool reads_batches(const Statement& statement);
+  void batches_loop(const Statement& statement);
+  /// Nothing, with an error, if an argument or the number of names is wrong.
+  std::optional<detail::BatchReader> batch_reader(const Statement& statement);
+  std::optional<Remainder> remainder(const ExpressionNode& node);
+  bool fits_batch(const std::vector<Name>& names, std::size_t arrays, Remainder remainder);
 
   // range.cpp
   /// The range of a `for`: `count` iterations, of which the i-th has the counter `start + i * step`.

@@ -127,9 +127,9 @@ class StatementParser {
     if (statement.kind == Type::for_loop) {
       auto parsed = parse_for_head(head.value, errors_);
       if (!parsed) return;
-      if (is_reserved(parsed->counter.text))
-        return fail(parsed->counter.span, "`" + parsed->counter.text + "` is reserved and cannot be a name");
-      statement.names = {parsed->counter};
+      for (const Name& name : parsed->names)
+        if (is_reserved(name.text)) return fail(name.span, "`" + name.text + "` is reserved and cannot be a name");
+      statement.names = std::move(parsed->names);
       statement.expression = std::move(parsed->count);
       return;
     }

@@ -19,7 +19,7 @@ struct Statement {
   enum class Kind : std::uint8_t { bind, group, effect, for_loop, while_loop, branch };
   Kind kind = Kind::effect;
   Span span;                             ///< its first key, or its expression
-  std::vector<Name> names;               ///< bind, group: the bound names; for: the counter
+  std::vector<Name> names;               ///< bind, group: the bound names; for: the counter, or the parts of a batch
   std::optional<Expression> expression;  ///< bound value, effect, count, condition or predicate. Nothing after an error
   std::optional<Expression> until;       ///< for
   std::optional<Expression> expected;    ///< loops: `expect`; branch: `probability`

@@ -82,7 +82,7 @@ void StatementSites::add_expressions(StatementSite& site, Errors& ignored) const
   const YamlEntry& head = *site.head;
   if (head.key.text == "for") {
     if (auto parsed = parse_for_head(head.value, ignored)) {
-      site.bound.push_back(parsed->counter.text);
+      for (const Name& name : parsed->names) site.bound.push_back(name.text);
       add(std::move(parsed->count));
     }
   } else if (head.value.map()) {

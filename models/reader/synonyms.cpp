@@ -95,6 +95,8 @@ constexpr Synonym kOperations[] = {
     {"normal", "random_normal([n])"},
     {"gaussian", "random_normal([n])"},
     {"randint", "random_integers([n], low, high)"},
+    {"randperm", "random_permutation(n)"},
+    {"shuffle", "take(x, random_permutation(n), axis=0)"},
     {"identity", "eye(n)"},
     {"empty", "zeros([n])"},
     {"fill", "full([n], value)"},

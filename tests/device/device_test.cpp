@@ -265,7 +265,7 @@ TEST_P(DeviceModel, EqualsTheOracle) {
   CLEAVE_DEVICE_OR_SKIP(device);
   const std::string file = source_folder() + "/models/" + GetParam() + ".yaml";
   // The whole training would differ by rounding, and take the reference executor minutes.
-  const ModelOptions options{GetParam() == "digits_mlp" ? std::map<std::string, std::int64_t>{{"passes", 1}, {"steps", 3}}
+  const ModelOptions options{GetParam() == "digits_mlp" ? std::map<std::string, std::int64_t>{{"passes", 1}, {"size", 1900}, {"width", 8}}
                                                         : std::map<std::string, std::int64_t>()};
   const auto graph = std::make_shared<const Graph>(differentiate(read_model(file, options)));
   ASSERT_TRUE(graph->ok()) << to_text(graph->diagnostics);

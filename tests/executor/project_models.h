@@ -27,7 +27,7 @@ inline std::vector<ProjectModel> project_models() {
   // Sizes for a build without optimization; where there are none, the model's own files set them.
   const std::map<std::string, std::map<std::string, std::int64_t>> small = {
       {"cpu_only_loop", {{"batch", 16}, {"width", 16}, {"units", 8}}},
-      {"digits_mlp", {{"passes", 1}, {"size", 8}, {"steps", 3}}},
+      {"digits_mlp", {{"passes", 1}, {"size", 1900}, {"width", 8}}},
       {"naive_transfer", {{"rows", 16}, {"width", 16}}},
       {"naive_transfer_after", {{"rows", 16}, {"width", 16}}},
       {"power_iteration", {{"n", 32}}},

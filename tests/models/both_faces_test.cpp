@@ -1,9 +1,11 @@
 // The same model from C++ and from YAML: the same Graph and the same plan.
 #include <gtest/gtest.h>
 
+#include "graph/ops/gradient.h"
 #include "graph/ops/ops.h"
 #include "graph/passes/same_program.h"
 #include "graph/text/text.h"
+#include "graph/trace/batches.h"
 #include "graph/trace/trace.h"
 #include "models/model.h"
 #include "partitioner/compile.h"
@@ -68,6 +70,48 @@ outputs: [w, b]
                                });
                              },
                              {.outputs = {"w", "b"}});
+  expect_same(traced, read);
+}
+
+TEST(BothFaces, Batches) {
+  const Graph read = parse_model(R"(cleave: 1
+model: training
+inputs:
+  x: "u8[22, 3]"
+  y: "f32[22]"
+parameters:
+  w: {type: "f32[3]", value: 0}
+program:
+  - for: epoch in 4
+    do:
+      - for: (a, b) in batches(x, y, size=5, shuffle=7, remainder=smaller)
+        do:
+          - loss: mean(square(matmul(a / 16, w) - b))
+          - w: w - 0.1 * gradient(loss, w)
+  - for: (a, n) in batches(x, size=5, remainder=pad)
+    do:
+      - print("rows", n)
+      - print("sum", sum(a))
+outputs: [w]
+)",
+                                 "training.yaml");
+  const Graph traced = trace("training", {{"x", "u8[22, 3]"}, {"y", "f32[22]"}},
+                             [](Tensor x, Tensor y) {
+                               const Tensor begin = parameter("w", "f32[3]", 0);
+                               const Tensor after = for_loop(4, begin, [&](Tensor, Tensor w) {
+                                 return for_loop(batches({x, y}, {.size = 5, .shuffle = 7, .remainder = Remainder::smaller}), w,
+                                                 [](Tensor a, Tensor b, Tensor v) {
+                                                   const Tensor loss = mean(square(matmul(a / 16, v) - b));
+                                                   return v - 0.1 * gradient(loss, v);
+                                                 });
+                               });
+                               for_loop(batches({x}, {.size = 5, .remainder = Remainder::pad}), [](Tensor a, Tensor n) {
+                                 print("rows", n);
+                                 print("sum", sum(a));
+                               });
+                               return after;
+                             },
+                             {.outputs = {"w"}});
   expect_same(traced, read);
 }
 

@@ -55,7 +55,7 @@ const std::vector<Expected>& expectations() {
       {"linear_regression", {}, 0, 1},  {"cpu_only_loop", {23}, 1, 1.5},    {"simulator_loop", {27}, 2, 1.5},
       {"kmeans", {24}, 3, 1.5},         {"power_iteration", {}, 2, 1},      {"mlp_inference", {}, 0, 1},
       {"naive_transfer", {13}, 1, 1},   {"naive_transfer_after", {}, 0, 1}, {"resident_embedding_before", {14}, 2, 1},
-      {"resident_embedding", {}, 0, 1}, {"digits_mlp", {24}, 7, 1},
+      {"resident_embedding", {}, 0, 1}, {"digits_mlp", {}, 6, 1},
   };
   return table;
 }
@@ -75,9 +75,7 @@ TEST(Zoo, WarnsMovesAndPaysAsWrittenDown) {
     ASSERT_TRUE(plan.ok()) << to_text(plan.diagnostics);
     std::vector<int> lines;
     for (const Diagnostic& diagnostic : plan.diagnostics) {
-      EXPECT_EQ(diagnostic.kind, expected.model == "digits_mlp"       ? DiagnosticKind::launch_bound
-                                 : expected.model == "naive_transfer" ? DiagnosticKind::invariant_host_work
-                                                                      : DiagnosticKind::round_trip);
+      EXPECT_EQ(diagnostic.kind, expected.model == "naive_transfer" ? DiagnosticKind::invariant_host_work : DiagnosticKind::round_trip);
       lines.push_back(diagnostic.location.line);
     }
     EXPECT_EQ(lines, expected.warnings) << to_text(plan.diagnostics);
@@ -141,7 +139,7 @@ TEST(Zoo, DigitsAreLearned) {
   ASSERT_TRUE(program.ok()) << program.error().message;
   const Result<RunResult> result = program->run({});
   ASSERT_TRUE(result.ok()) << result.error().message;
-  EXPECT_GT(result->output("accuracy")->at(0), 0.9);  // 60 passes: 0.975, 0.972 and 0.972 with seeds 0 to 2
+  EXPECT_GT(result->output("accuracy")->at(0), 0.9);  // 60 passes: from 0.971 to 0.974 with seeds 0 to 4
 }
 
 TEST(Zoo, BeforeAndAfterComputeTheSame) {

@@ -108,3 +108,56 @@ def test_a_python_loop_unrolls():
 
     assert cleave.trace(model, "f32[]").text().count("add") == 3
     assert cleave.trace(lambda x: cleave.for_loop(3, x, lambda i, x: x + 1), "f32[]").text().count("add") == 1
+
+
+def orders(passes, **options):
+    """The rows in the order in which each pass reads them."""
+    def read(ids):
+        def one(i, seen):
+            def body(rows, seen, at):
+                return cleave.dynamic_update_slice(seen, cleave.reshape(rows, (1, rows.shape[0])), [i, at]), at + rows.shape[0]
+
+            return cleave.for_loop(cleave.batches(ids, **options), (seen, 0), body)[0]
+
+        left = 0 if options.get("remainder") == "smaller" else 10 % options["size"]
+        return cleave.for_loop(passes, cleave.zeros((passes, 10 - left), dtype="i32"), one)
+
+    return cleave.trace(read, "i32[10]", device="none")
+
+
+def test_batches_are_permutations_that_go_on_from_run_to_run():
+    ids = np.arange(10, dtype=np.int32)
+    model, whole = orders(2, size=5, shuffle=7), orders(4, size=5, shuffle=7)
+    found = np.concatenate([model(ids), model(ids)])
+    np.testing.assert_array_equal(found, whole(ids))
+    np.testing.assert_array_equal(np.sort(found), np.tile(ids, (4, 1)))
+    assert len({tuple(row) for row in found}) == 4
+    np.testing.assert_array_equal(orders(1, size=4)(ids)[0], ids[:8])
+    np.testing.assert_array_equal(orders(1, size=4, remainder="smaller")(ids)[0], ids)
+
+
+def test_batches_pad_and_count_real_rows():
+    def read(x):
+        return cleave.for_loop(cleave.batches(x, size=4, remainder="pad"), (0.0, 0),
+                               lambda rows, real, total, count: (total + cleave.sum(rows), count * 10 + real))
+
+    total, count = run(read, np.arange(10, dtype=np.float32))
+    assert (total, count) == (45, 442)
+
+
+def test_batches_have_effects_and_stop():
+    def read(x):
+        return cleave.for_loop(cleave.batches(x, size=2), 0, lambda rows, n: cleave.until(n >= 1, n + 1))
+
+    assert run(read, np.arange(10, dtype=np.float32)) == 2
+
+
+def test_mistakes_in_batches_are_found_at_the_call():
+    def wrong(x, y):
+        cleave.for_loop(cleave.batches(x, y, size=2), lambda a, b: cleave.print("a", a + b))
+
+    with pytest.raises(cleave.UserError, match="`y` of `batches` has 5 rows, but the first one has 6") as error:
+        cleave.trace(wrong, "f32[6]", "f32[5]", device="none").run(np.zeros(6, np.float32), np.zeros(5, np.float32))
+    assert "test_control_flow.py" in str(error.value)
+    with pytest.raises(ValueError, match='`remainder` is "drop", "pad" or "smaller", not "none"'):
+        cleave.trace(lambda x: cleave.for_loop(cleave.batches(x, size=2, remainder="none"), lambda a: None), "f32[6]").run()

@@ -138,6 +138,7 @@ bool approximates(const OpDef& op, const Attributes& attributes) {
                               "eye",
                               "random_uniform",
                               "random_integers",
+                              "random_permutation",
                               "sort",
                               "argsort",
                               "top_k",

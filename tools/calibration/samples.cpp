@@ -330,6 +330,10 @@ class SampleMaker {
       set("low", std::int64_t{0});
       set("high", std::int64_t{100});
     }
+    if (sample_.op == &op::random_permutation) {
+      set("n", elements_);
+      return form_.empty() && type_ == DType::i32;
+    }
     set("shape", Integers{elements_});
     set("dtype", type_);
     return form_.empty();

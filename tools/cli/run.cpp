@@ -23,6 +23,8 @@ namespace {
 Status check_outputs(const Graph& graph, const Options& options) {
   std::vector<std::string> names;
   for (const Output& output : graph.outputs) names.push_back(output.name);
+  for (const GraphState& state : states_of(graph))
+    if (state.hidden) std::erase(names, graph.outputs[state.output].name);
   for (const auto& [name, file] : options.outputs) {
     if (std::find(names.begin(), names.end(), name) != names.end()) continue;
     return Error{"the model has no output `" + name + "`" + did_you_mean_or_has(name, names), {}, ErrorKind::unknown};
@@ -41,6 +43,7 @@ Status add_states(const Graph& graph, Executor& executor, RunResult& last) {
       last.outputs.push_back(std::move(*next++));
       continue;
     }
+    if (state->hidden) continue;
     Result<Array> value = executor.state(graph.values[state->value].name);
     if (!value) return value.error();
     last.outputs.emplace_back(graph.outputs[i].name, *std::move(value));

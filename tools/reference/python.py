@@ -21,11 +21,11 @@ stand there, and is a method of `Tensor`, too, where NumPy's arrays have one of 
 #: The parts of the page: heading, and the names below it in their order. A public name that is missing here is an error.
 PARTS = [
     ("Load a program", ["load", "parse"]),
-    ("Trace a function", ["trace", "parameter", "constant", "named", "scope", "place", "allow", "for_loop", "while_loop", "until", "cond",
-                          "host_function", "host_call"]),
+    ("Trace a function", ["trace", "parameter", "constant", "named", "scope", "place", "allow", "for_loop", "batches",
+                          "while_loop", "until", "cond", "host_function", "host_call"]),
     ("Gradients", ["gradient", "value_and_gradient", "stop_gradient", "custom_gradient"]),
     ("Models, plans and runs", ["Model", "TracedModel", "Plan", "Run", "Results"]),
-    ("Values and types", ["Tensor", "Type", "Until"]),
+    ("Values and types", ["Tensor", "Type", "Until", "Batches"]),
     ("Messages", ["Diagnostic", "Note", "Location", "PlacementWarning"]),
     ("Errors", ["Error", "UserError", "FileError", "UnknownNameError", "Cancelled", "UsageError", "MachineError"]),
 ]

@@ -109,6 +109,7 @@ KernelSource build_integers(const KernelRequest& request, const Architecture& ar
 
 constexpr KernelRow rows::random_integers{build_integers};
 constexpr KernelRow rows::random_normal{build_normal};
+constexpr KernelRow rows::random_permutation = kHostOnly;
 constexpr KernelRow rows::random_uniform{build_uniform};
 
 }  // namespace cleave::runtime::cuda

@@ -206,6 +206,7 @@ Samples slow_calls(const Operands& of, const std::string& file) {
   s.add("eye", {}, {{"rows", std::int64_t{6000}}});
   for (const char* op : {"random_uniform", "random_normal"}) s.add(op, {}, {{"shape", Integers{n}}});
   s.add("random_integers", {}, {{"shape", Integers{n}}, {"low", std::int64_t{0}}, {"high", std::int64_t{100}}});
+  s.add("random_permutation", {}, {{"n", n / 16}});
   for (const char* op : {"sort", "argsort"}) {
     s.add(op, {f({half})});
     s.add(op, {f({n / 64, 16})}, {{"axis", std::int64_t{0}}});

@@ -60,7 +60,7 @@ Graph everything() {
     const Tensor sequence = zeros({5, 1, 2});
     lstm(sequence, zeros({1, 8, 2}), zeros({1, 8, 2})), gru(sequence, zeros({1, 6, 2}), zeros({1, 6, 2})),
         rnn(sequence, zeros({1, 2, 2}), zeros({1, 2, 2}));
-    i << 3, i >> i, random_integers({4}, -3, 9, {.seed = 7, .step = i[0]});
+    i << 3, i >> i, random_integers({4}, -3, 9, {.seed = 7, .step = i[0]}), random_permutation(4, {.seed = 7, .step = i[0]});
     searchsorted(i, f), nonzero(f, 4);
     non_max_suppression(zeros({1, 6, 4}), zeros({1, 2, 6}), 3, {.iou_threshold = 0.5, .score_threshold = 0.1});
     const Tensor picture = reshape(f, {1, 1, 2, 3});

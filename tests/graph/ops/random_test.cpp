@@ -2,7 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 
 #include "graph/ops/random_bits.h"
@@ -48,6 +50,40 @@ TEST(Random, InverseNormalInvertsTheDistribution) {
 Array draw(const char* op, std::int64_t count, Attributes attributes, const std::vector<Array>& step = {}) {
   attributes.set("shape", Integers{count});
   return call_op(op, step, attributes);
+}
+
+/// Each place takes each number equally often: chi-squared with 49 degrees of freedom, and no order is twice as frequent as another.
+TEST(Random, OrdersAreEquallyLikely) {
+  constexpr int kNumbers = 8, kOrders = 16000;
+  std::vector<std::vector<double>> counts(kNumbers, std::vector<double>(kNumbers, 0));
+  std::map<std::vector<double>, int> of_four;
+  for (int step = 0; step < kOrders; ++step) {
+    const std::vector<Array> steps{Array::scalar<std::int32_t>(step)};
+    const std::vector<double> order =
+        elements(call_op("random_permutation", steps, {{"n", std::int64_t{kNumbers}}, {"seed", std::int64_t{5}}}));
+    for (std::size_t place = 0; place < kNumbers; ++place) ++counts[place][static_cast<std::size_t>(order[place])];
+    ++of_four[elements(call_op("random_permutation", steps, {{"n", std::int64_t{4}}}))];
+  }
+  double distance = 0;
+  constexpr double kExpected = kOrders / kNumbers;
+  for (const auto& place : counts)
+    for (const double count : place) distance += (count - kExpected) * (count - kExpected) / kExpected;
+  EXPECT_NEAR(distance, 49, 40);  // four standard deviations
+  EXPECT_EQ(of_four.size(), 24U);
+  for (const auto& [order, count] : of_four) EXPECT_NEAR(count, kOrders / 24, 110);
+}
+
+TEST(Random, OrdersHoldEachNumberOnce) {
+  for (const std::int64_t n : {0, 1, 2, 1000}) {
+    std::vector<double> order = elements(call_op("random_permutation", {}, {{"n", n}, {"seed", std::int64_t{-3}}}));
+    std::sort(order.begin(), order.end());
+    ASSERT_EQ(static_cast<std::int64_t>(order.size()), n);
+    for (std::size_t i = 0; i < order.size(); ++i) EXPECT_EQ(order[i], i);
+  }
+  EXPECT_EQ(refusal("random_permutation", {}, {{"n", std::int64_t{-1}}}),
+            "`random_permutation`: `n` is a number from 0 to 2147483647, not -1");
+  EXPECT_EQ(refusal("random_permutation", {"f32[]"}, {{"n", std::int64_t{4}}}),
+            "`random_permutation` of f32[]: `step` must be an integer scalar");
 }
 
 /// A range of three quarters of 2^32 integers: plain scaling of 32 random bits would draw every third one twice as often.

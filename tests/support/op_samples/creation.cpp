@@ -32,6 +32,9 @@ void add_random(Samples& s) {
   s.add("random_integers", {step}, {{"shape", Integers{9}}, {"low", std::int64_t{5}}, {"high", std::int64_t{6}}, {"dtype", u8}});
   s.add("random_integers", {},
         {{"shape", Integers{300}}, {"low", -(std::int64_t{1} << 62)}, {"high", std::int64_t{3} << 61}, {"dtype", i64}});
+  s.add("random_permutation", {}, {{"n", std::int64_t{300}}, {"seed", std::int64_t{1}}});
+  s.add("random_permutation", {step}, {{"n", std::int64_t{17}}});
+  s.add("random_permutation", {step}, {{"n", std::int64_t{0}}});
   s.add("random_normal", {Array::scalar<std::int64_t>(-8)}, {{"shape", Integers{500}}, {"mean", 4.0}, {"std", 0.5}});
   s.add("random_normal", {step}, {{"shape", Integers{7}}, {"dtype", f64}});
 }

@@ -14,7 +14,7 @@ from __future__ import annotations
 from . import functions, optim
 from ._cleave import Diagnostic, Location, Note
 from ._cleave import version as __version__
-from ._control import Until, cond, for_loop, until, while_loop
+from ._control import Batches, Until, batches, cond, for_loop, until, while_loop
 from ._errors import Cancelled, Error, FileError, MachineError, PlacementWarning, UnknownNameError, UsageError, UserError
 from ._gradient import custom_gradient, gradient, stop_gradient, value_and_gradient
 from ._host import host_call, host_function
@@ -28,9 +28,9 @@ from ._trace import TracedModel, allow, constant, named, parameter, place, scope
 from ._types import Type
 
 __all__ = [
-    "Cancelled", "Diagnostic", "Error", "FileError", "Location", "MachineError", "Model", "Note", "PlacementWarning", "Plan", "Results",
-    "Run", "Tensor", "TracedModel", "Type", "UnknownNameError", "Until", "UsageError", "UserError", "__version__", "allow", "cond",
-    "constant", "custom_gradient",
+    "Batches", "Cancelled", "Diagnostic", "Error", "FileError", "Location", "MachineError", "Model", "Note", "PlacementWarning", "Plan", "Results",
+    "Run", "Tensor", "TracedModel", "Type", "UnknownNameError", "Until", "UsageError", "UserError", "__version__", "allow", "batches",
+    "cond", "constant", "custom_gradient",
     "for_loop", "functions", "gradient", "host_call", "host_function", "load", "named", "optim",
     "parameter", "parse", "place", "scope", "stop_gradient", "trace",
     "until", "value_and_gradient", "while_loop",

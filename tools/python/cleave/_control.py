@@ -73,6 +73,66 @@ class _Dot:
         return "."
 
 
+class Batches(NamedTuple):
+    """Arrays whose rows a `for_loop` reads a batch at a time; made by `batches`."""
+
+    arrays: tuple[Any, ...]
+    size: int
+    shuffle: int | None
+    remainder: str
+    place: _cleave.Location
+
+
+def batches(*arrays: Any, size: int, shuffle: int | None = None, remainder: str = "drop") -> Batches:
+    """The rows of arrays with equally many rows, `size` at a time; `for_loop` takes this in place of a count:
+    `net = for_loop(batches(images, labels, size=64, shuffle=7), net, lambda x, y, net: …)`.
+
+    With a seed `shuffle`, each pass reads the rows in another random order, equal on every machine; the number of passes is a state of the
+    program. `remainder` says what becomes of the rows after the last whole batch: "drop" leaves them out, "pad" fills up the last batch with
+    zeros and gives the number of real rows to the body as one more argument after the batch, "smaller" makes the last batch smaller; the
+    body is then called twice, to record it for both shapes.
+    """
+    return Batches(arrays, size, shuffle, remainder, here())
+
+
+def _for_batches(given: Batches, state: Any, body: Callable[..., Any], expect: float | None, at_most: int | None,
+                 prefetch: int | None, place: _cleave.Location) -> Any:
+    owner = recorder("for_loop")
+    arrays = [operand(array, owner) for array in given.arrays]
+    reader = owner.batches(arrays, given.size, given.shuffle, given.remainder, given.place)
+    if not reader.good:
+        return state
+
+    def taking(read: Callable[[Any], list[Any]]) -> Callable[[Any], tuple[Any, ...]]:
+        return lambda counter: tuple(Tensor(each, owner) for each in read(counter))
+
+    def whole(counter: Any) -> list[Any]:
+        return reader.read(counter) + ([reader.real_rows(counter)] if given.remainder == "pad" else [])
+
+    state, stops = _record_for(owner, reader.trips, state, body, taking(whole), expect, at_most, prefetch, place)
+    if reader.rest > 0 and stops:
+        owner.error("unsupported", '`until` does not go with remainder="smaller", whose last batch is behind the loop', given.place)
+    elif reader.rest > 0 and not owner.has_errors:
+        state, _ = _record_for(owner, 1, state, body, taking(lambda counter: reader.read_rest()), None, None, None, place)
+    return state
+
+
+def _record_for(owner: _cleave.Recorder, count: Any, state: Any, body: Callable[..., Any], first: Callable[[Any], tuple[Any, ...]],
+                expect: float | None, at_most: int | None, prefetch: int | None, place: _cleave.Location) -> tuple[Any, bool]:
+    """Records one loop; `first` gives the arguments of the body before the state. Returns the state after it, and whether the body returned
+    `until`."""
+    before = _State(state, owner)
+    counter, inside = owner.begin_for(operand(count, owner), before.values, before.names, expect, at_most, prefetch, place)
+    result = _call(body, first(counter), before.rebuilt(inside, owner), state is not None)
+    stop = None
+    if isinstance(result, Until):
+        stop, result = operand(result.stop, owner), result.state
+    yielded = _check_nest(owner, before, result if state is not None else None, "the body of the loop")
+    _check_count(owner, before, yielded, place)
+    after = owner.end_for(yielded.values[:len(before.values)], before.names, stop, place)
+    return before.rebuilt(after, owner), stop is not None
+
+
 def for_loop(count: Any, state: Any, body: Callable[..., Any] | None = None, *, expect: float | None = None,
              at_most: int | None = None, prefetch: int | None = None) -> Any:
     """`state = body(i, state)`, `count` times, with `i` an i32 scalar from 0; with 0 iterations the state is unchanged.
@@ -82,22 +142,17 @@ def for_loop(count: Any, state: Any, body: Callable[..., Any] | None = None, *, 
     it is not known, `expect` is the trip count that the plan assumes, and more trips than `at_most` are an error of the run; a gradient of
     the loop needs that bound. Up to `prefetch` iterations (default: 2) of the pure host work that follows from `i` and from values outside
     the loop are made ahead on worker threads (the option `workers`). Without state, for its effects: `for_loop(10, lambda i: print("i", i))`.
+    With `batches(…)` in place of `count`, the body gets a batch of each array in place of `i`.
     """
     if body is None:
         if not callable(state):
             raise TypeError("cleave: for_loop(count, state, body) lacks its body")
         body, state = state, None
-    owner = recorder("for_loop")
     place = here()
-    before = _State(state, owner)
-    counter, inside = owner.begin_for(operand(count, owner), before.values, before.names, expect, at_most, prefetch, place)
-    result = _call(body, (Tensor(counter, owner),), before.rebuilt(inside, owner), state is not None)
-    stop = None
-    if isinstance(result, Until):
-        stop, result = operand(result.stop, owner), result.state
-    yielded = _check_nest(owner, before, result if state is not None else None, "the body of the loop")
-    _check_count(owner, before, yielded, place)
-    return before.rebuilt(owner.end_for(yielded.values[:len(before.values)], before.names, stop, place), owner)
+    if isinstance(count, Batches):
+        return _for_batches(count, state, body, expect, at_most, prefetch, place)
+    owner = recorder("for_loop")
+    return _record_for(owner, count, state, body, lambda counter: (Tensor(counter, owner),), expect, at_most, prefetch, place)[0]
 
 
 def while_loop(condition: Callable[..., Any], state: Any, body: Callable[..., Any] | None = None, *, expect: float | None = None,

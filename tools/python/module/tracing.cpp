@@ -7,6 +7,7 @@
 
 #include "graph/array/range.h"
 #include "graph/base/exceptions.h"
+#include "graph/trace/batch_reader.h"
 #include "graph/trace/custom_gradient.h"
 #include "graph/trace/distribution.h"
 #include "graph/trace/tracer.h"
@@ -242,6 +243,24 @@ class Recorder {
     return inheriting(inheriting(tracer().end_branch(a, b), names, a), names, b);
   }
 
+  /// Records the arrays that a loop over batches reads; nothing may be read where the reader is not good.
+  detail::BatchReader batches(const AnyList& arrays, nb::handle size, nb::handle shuffle, const std::string& remainder,
+                              const SourceLocation& location) {
+    BatchOptions options;
+    options.size = integer_of(size, "size");
+    if (!shuffle.is_none()) options.shuffle = integer_of(shuffle, "shuffle");
+    constexpr std::pair<std::string_view, Remainder> kRemainders[] = {
+        {"drop", Remainder::drop}, {"pad", Remainder::pad}, {"smaller", Remainder::smaller}};
+    const auto* const found =
+        std::find_if(std::begin(kRemainders), std::end(kRemainders), [&](const auto& each) { return each.first == remainder; });
+    if (found == std::end(kRemainders))
+      throw nb::value_error(("cleave: `remainder` is \"drop\", \"pad\" or \"smaller\", not \"" + remainder + "\"").c_str());
+    options.remainder = found->second;
+    std::vector<detail::BatchReader::Source> sources;
+    for (Operand& array : operands(arrays, location)) sources.push_back({std::move(array), location});
+    return {tracer(), std::move(sources), options, location, location};
+  }
+
   void push_scope(std::string label, const SourceLocation& location) { tracer().push_scope(std::move(label), location); }
   void pop_scope() { tracer().pop_scope(); }
   void push_place(const std::string& device) { tracer().push_place(side_named(device)); }
@@ -354,6 +373,13 @@ void bind_tracing(nb::module_& module) {
             new (self) PythonFunction{std::move(name), std::move(types), pure, seconds, deadline, copies};
           },
           nb::arg("name"), nb::arg("returns"), nb::arg("pure"), nb::arg("seconds").none(), nb::arg("deadline").none(), nb::arg("copies"));
+  nb::class_<detail::BatchReader>(module, "BatchReader", "What a loop over batches reads.")
+      .def_prop_ro("good", &detail::BatchReader::good)
+      .def_prop_ro("trips", &detail::BatchReader::trips)
+      .def_prop_ro("rest", &detail::BatchReader::rest)
+      .def("read", &detail::BatchReader::read)
+      .def("read_rest", &detail::BatchReader::read_rest)
+      .def("real_rows", &detail::BatchReader::real_rows);
   nb::class_<Recorder>(module, "Recorder", "A trace from begin to end.")
       .def(nb::init<std::string>(), nb::arg("name"))
       .def("input", &Recorder::input)
@@ -379,6 +405,7 @@ void bind_tracing(nb::module_& module) {
       .def("begin_branch", &Recorder::begin_branch, nb::arg(), nb::arg().none(), nb::arg())
       .def("otherwise", &Recorder::otherwise)
       .def("end_branch", &Recorder::end_branch)
+      .def("batches", &Recorder::batches, nb::arg(), nb::arg(), nb::arg().none(), nb::arg(), nb::arg(), nb::keep_alive<0, 1>())
       .def("push_scope", &Recorder::push_scope)
       .def("pop_scope", &Recorder::pop_scope)
       .def("push_place", &Recorder::push_place)
