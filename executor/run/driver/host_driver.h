@@ -30,6 +30,7 @@ class HostDriver final : public Worker {
   [[nodiscard]] HostClock& clock() { return end_.clock; }
   [[nodiscard]] RunArrays& arrays() { return arrays_; }
   [[nodiscard]] HostCalls& calls() { return calls_; }
+  [[nodiscard]] StepCollector& steps() { return steps_; }
   [[nodiscard]] const Observation& observation() { return kernels_.observation(); }
 
   bool compute(const Step& step, const Origin& here, std::int64_t trip) override;
@@ -52,6 +53,7 @@ class HostDriver final : public Worker {
   Transports& transports_;
   Outputs& outputs_;
   HostEnd end_;
+  StepCollector steps_;
   RunArrays arrays_;
   HostKernels kernels_;
   HostOverlap overlap_;
