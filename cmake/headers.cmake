@@ -86,6 +86,7 @@ set(executor_headers
   executor/api/page_locked.h
   executor/api/specialized.h
   executor/options.h
+  executor/report/metrics.h
   executor/report/timeline.h
   executor/arguments/run_options.h)
 set(models_headers

@@ -55,6 +55,8 @@ class Part;
 struct OpContext {
   std::function<void(std::string_view)> print;  ///< one whole line without the newline; never null
   const CallLimits* limits = nullptr;           ///< for functions without limits of their own (call_limits.h); null: none
+  /// Receives each logged scalar. An Error ends the run. Null: logged values are dropped.
+  std::function<Status(std::string_view label, const Array& value)> log = {};
 };
 
 /// One execution of an op on the host.

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "executor/api/executable_state.h"
+#include "executor/api/save_on_the_way.h"
 #include "executor/api/wiring.h"
 #include "executor/arguments/kept_leaves.h"
 #include "executor/arguments/saved_states.h"
@@ -16,6 +17,7 @@
 #include "graph/base/diagnostic_fingerprint.h"
 #include "graph/base/exceptions.h"
 #include "graph/base/spelling.h"
+#include "graph/gradient/differentiate.h"
 #include "graph/statement_paths.h"
 #include "graph/states.h"
 #include "partitioner/report/explain.h"
@@ -124,6 +126,7 @@ std::optional<RunOptions> Executable::State::with_loaded_states(const RunOptions
   if (here.loaded.empty()) return std::nullopt;
   RunOptions with = options;
   with.inputs.insert(here.loaded.begin(), here.loaded.end());
+  with.position = here.position;
   return with;
 }
 
@@ -131,6 +134,7 @@ void Executable::State::forget_loaded_states() {
   Executors& here = *executors;
   const std::lock_guard lock(here.mutex);
   here.loaded.clear();
+  here.position.reset();
 }
 
 Result<RunResult> Executable::State::run(const RunOptions& run_options, const std::function<bool(Executor*)>& announce) {
@@ -141,6 +145,7 @@ Result<RunResult> Executable::State::run(const RunOptions& run_options, const st
   has_run = true;
   const std::optional<RunOptions> with_states = with_loaded_states(run_options);
   Result<RunResult> result = cancelled();
+  if (save.every > 0) runtime::save_on_the_way(*save_points, **executor, plan.graph->name, save.path);
   if (!announce || announce(executor->get())) result = run_within_limits(**executor, with_states ? *with_states : run_options, first);
   if (result && with_states) forget_loaded_states();
   if (announce) announce(nullptr);
@@ -164,6 +169,7 @@ Status Executable::State::reset_states() {
   std::erase_if(here.idle, [](const auto& executor) { return executor->lost(); });
   for (const auto& executor : here.idle) executor->reset_states();
   here.loaded.clear();
+  here.position.reset();
   here.states_left_behind = false;
   return {};
 }
@@ -178,13 +184,26 @@ Status Executable::State::save_states(const std::string& path) {
 }
 
 Status Executable::State::load_states(const std::string& path) {
-  Result<std::map<std::string, Array>> states = runtime::load_states(*plan.graph, path);
+  const Result<runtime::LoadedStates> states = runtime::load_states(*plan.graph, path);
   if (!states) return states.error();
+  if (Status carried = states->position ? runtime::check_carried(*plan.graph, states->carried, path) : Status(); !carried) return carried;
   const runtime::RunQueue::Turn turn(executors->queue);
   Executors& here = *executors;
   const std::lock_guard lock(here.mutex);
-  here.loaded = *std::move(states);
+  here.loaded = states->inputs();
+  here.position = states->position;
   here.states_left_behind = false;
+  return {};
+}
+
+/// Adds save points to a graph without errors; the plan reports those of another one.
+Status Executable::State::add_save_points(const Graph& graph) {
+  Graph differentiated = differentiate(graph);
+  if (!differentiated.ok()) return {};
+  Result<SavePoints> points = cleave::add_save_points(differentiated, save.every);
+  if (!points) return points.error();
+  if (Status savable = save.every > 0 ? runtime::check_savable(graph, save.path) : Status(); !savable) return savable;
+  save_points = *std::move(points);
   return {};
 }
 
@@ -278,7 +297,11 @@ Result<Executable> compile(const Graph& graph, const CompileOptions& options, co
     if (!wiring) return wiring.error();
     auto state = std::make_shared<Executable::State>();
     wiring->plan.tries_workers = false;  // the value of more `--workers` is computed for reports only
-    state->plan = planner::plan(graph, wiring->plan);
+    state->save = options.save;
+    if (options.save.every > 0 || options.save.continues) {
+      if (Status prepared = state->add_save_points(graph); !prepared) return prepared.error();
+    }
+    state->plan = planner::plan(state->save_points ? std::exchange(state->save_points->graph, {}) : graph, wiring->plan);
     state->setup = std::move(wiring->executor);
     state->idle_executors = static_cast<std::size_t>(std::max(options.idle_executors, 0));
     state->has_states = !states_of(*state->plan.graph).empty();

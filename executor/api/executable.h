@@ -27,6 +27,14 @@
 
 namespace cleave {
 
+/// How a program saves its states during a run, and goes on there: `{.path = "states", .every = 100}`.
+struct SaveOptions {
+  std::string path = {};   ///< as of Executable::save_states
+  std::int64_t every = 0;  ///< trips of the outermost loop after which the states are saved, and after its last one; 0: never
+  /// A run may go on where another one saved its states on the way (Executable::load_states). Always so if `every` is not 0.
+  bool continues = false;
+};
+
 /// `compile(graph, {.device = "simulated", .placement = Policy::fastest})`
 struct CompileOptions {
   /// auto, none, simulated or cuda[:N]; auto is a GPU if one is usable, else the simulated accelerator.
@@ -43,6 +51,8 @@ struct CompileOptions {
   bool simplify = true;  ///< false: no pass runs
   PassOptions passes = {};
   ExecutorOptions executor = {};
+  /// The outermost loop must carry all states: else compile() gives an Error at the loop's line.
+  SaveOptions save = {};
   /// Maximum number of submitted runs under way at once, each with an executor (threads and memory) of its own; further runs wait in a
   /// queue.
   int runs_at_once = 32;
@@ -136,7 +146,9 @@ class Executable {
   /// the program has no states or has not run yet.
   Status save_states(const std::string& path) const;
   /// Reads such a file; the next run starts with its values, unless it is given others. One Error (file) lists all states that the file
-  /// lacks, arrays that are no states, and arrays of another type; nothing is changed then.
+  /// lacks, arrays that are no states, and arrays of another type; nothing is changed then. If the file was saved during a run
+  /// (CompileOptions::save), the next run goes on in the trip of the loop that comes next: an Error (usage) unless this program is compiled
+  /// for that.
   Status load_states(const std::string& path) const;
 
  private:

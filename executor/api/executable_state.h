@@ -15,6 +15,7 @@
 #include "executor/api/run_queue.h"
 #include "executor/run/executor.h"
 #include "graph/base/forks.h"
+#include "graph/trace/save_points.h"
 
 namespace cleave {
 
@@ -25,6 +26,8 @@ struct Executable::State {
   /// The program has states: its runs follow one another in the queue, and all of them use the one executor that holds the states.
   bool has_states = false;
   int runs_at_once = 1;
+  SaveOptions save;
+  std::optional<SavePoints> save_points;  ///< without its graph, which the plan has
 
   struct Executors {
     std::shared_ptr<runtime::RunQueue> queue;
@@ -32,8 +35,9 @@ struct Executable::State {
     std::mutex mutex;
     // Guarded by the mutex.
     std::vector<std::unique_ptr<runtime::Executor>> idle;
-    std::map<std::string, Array> loaded;  ///< states that the next run starts with
-    bool states_left_behind = false;      ///< the states are in the process from which this one was forked
+    std::map<std::string, Array> loaded;    ///< values that the next run starts with
+    std::optional<SavedPosition> position;  ///< where the next run goes on
+    bool states_left_behind = false;        ///< the states are in the process from which this one was forked
   };
   PerProcess<Executors> executors{[this](Executors*) { return make_executors(); }};
   std::atomic<bool> has_run = false;
@@ -46,6 +50,7 @@ struct Executable::State {
   Status reset_states();
   Status save_states(const std::string& path);
   Status load_states(const std::string& path);
+  Status add_save_points(const Graph& graph);
 
   /// Runs the program and waits. `announce` is called with the executor before the run, and with null after it; if it returns false,
   /// nothing runs.

@@ -4,12 +4,14 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "executor/report/metrics.h"
 #include "executor/report/timeline.h"
 #include "graph/array/array.h"
 #include "partitioner/machine/profile.h"
@@ -17,6 +19,13 @@
 namespace cleave {
 
 class RunProgress;  // executor/report/progress.h
+
+/// Where a run that saved its states on the way stood (CompileOptions::save).
+struct SavedPosition {
+  std::int64_t trip = 0;  ///< trips of the program's outermost loop that were done
+  std::int64_t step = 0;  ///< steps that had been logged (executor/report/metrics.h)
+  double seconds = 0;     ///< wall clock
+};
 
 struct RunOptions {
   std::map<std::string, Array>
@@ -28,6 +37,13 @@ struct RunOptions {
   /// Called with each output as soon as the host has its value, which may be long before the end of the run; from one of the executor's
   /// threads. A run that fails gives only the outputs that came before the failure. May be null.
   std::function<void(std::string_view name, const Array& array)> on_output;
+  /// Called with the numbers that the program logs, `log("loss", loss)`, once for each step, when its trip has ended; in program order,
+  /// from one of the executor's threads. May be null.
+  std::function<void(const LoggedStep& step)> on_log;
+  std::int64_t first_step = 0;  ///< the number of the run's first step
+  /// A logged NaN ends the run. The Error has the line of the first operation that made a NaN: the program runs a second time, with every
+  /// operation checked, and without printing or logging.
+  bool stop_on_nan = false;
   bool verify = false;  ///< computes every node a second time by its reference implementation; the first difference is an Error at its line
   /// With `verify`: called before each node is checked, with the number of operations of the check; from any of the executor's threads. May
   /// be null.
@@ -39,6 +55,8 @@ struct RunOptions {
   /// May be null.
   TimelineSink on_timeline;
   bool observe = false;  ///< fill RunResult::observed
+  /// The run continues within the outermost loop, where one that was saved on the way stood; for programs that are compiled for it.
+  std::optional<SavedPosition> position = std::nullopt;
   /// When stop is requested, the run ends soon, also in the middle of an operation, with the Error "cancelled"; a host function under way
   /// is not interrupted.
   std::stop_token stop = {};
@@ -53,6 +71,7 @@ struct RunResult {
   std::vector<std::pair<std::string, Array>> outputs;      ///< in the graph's order
   TransferCount host_to_accelerator, accelerator_to_host;  ///< executed transfers, each value counted once for each execution
   double seconds = 0;                                      ///< wall clock
+  std::int64_t steps = 0;                                  ///< RunOptions::first_step of a run that numbers its steps on from this one's
   double simulated_seconds = 0;                            ///< virtual clock; 0 without a simulated device
   Timeline timeline;
   Profile observed;

@@ -6,6 +6,7 @@
 
 #include "executor/arguments/bindings.h"
 #include "executor/arguments/caller_memory.h"
+#include "executor/arguments/step_collector.h"
 #include "executor/report/observation.h"
 #include "executor/report/sample_clock.h"
 #include "graph/base/boundary.h"
@@ -32,8 +33,11 @@ class Walk {
         leaves_(std::move(leaves)),
         bound_(std::move(bound)),
         values_(graph.values.size()),
-        owned_(graph.nodes.size()) {
+        owned_(graph.nodes.size()),
+        steps_(graph) {
     context_.print = print_or_stdout(options);
+    context_.log = [this](std::string_view label, const Array& value) { return steps_.log(label, value); };
+    steps_.begin(options);
     for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
       const Node& node = graph.nodes[NodeId(i)];
       if (node.kind == NodeKind::carried || node.kind == NodeKind::merge) owned_[node.owner].push_back(NodeId(i));
@@ -55,6 +59,9 @@ class Walk {
   }
 
   [[nodiscard]] const Array& value(ValueId id) const { return values_[id]; }
+  /// Must be called after the run, also after a failed one.
+  Status finish_steps() { return steps_.finish(); }
+  [[nodiscard]] std::int64_t steps() const { return steps_.steps(); }
   [[nodiscard]] Profile observed() const { return observation_.profile(graph_); }
 
  private:
@@ -125,7 +132,10 @@ class Walk {
     if (!count) return count.error();
     initialize(id);
     frames_.push_back({node.regions[0], 0, 0, *count});
-    if (*count == 0) leave_loop();
+    if (*count == 0)
+      leave_loop();
+    else
+      steps_.enter(id);
     return {};
   }
 
@@ -157,7 +167,10 @@ class Walk {
         assign_yields(region.owner);
         frame.trip++;
         frame.next = 0;
-        if (!stop && frame.trip < frame.count) return check_further_trip(graph_, region.owner, frame.trip);
+        if (!stop && frame.trip < frame.count) {
+          steps_.enter(region.owner);
+          return check_further_trip(graph_, region.owner, frame.trip);
+        }
         leave_loop();
         return {};
       }
@@ -165,6 +178,7 @@ class Walk {
         if (truth(region.predicate)) {
           if (Status status = check_further_trip(graph_, region.owner, frame.trip); !status) return status;
           frames_.push_back({graph_.nodes[region.owner].regions[1]});
+          steps_.enter(region.owner);
         } else {
           leave_loop();
         }
@@ -198,6 +212,7 @@ class Walk {
   void leave_loop() {
     NodeId loop = graph_.regions[frames_.back().region].owner;
     observation_.control(loop, static_cast<double>(frames_.back().trip));
+    steps_.leave(loop);
     for (NodeId carried : owned_[loop]) {
       const Node& node = graph_.nodes[carried];
       values_[node.results[1]] = values_[node.results[0]];
@@ -215,6 +230,7 @@ class Walk {
   IdVector<NodeId, std::vector<NodeId>> owned_;  ///< carried and merge nodes by owner, in program order
   std::vector<Frame> frames_;
   OpContext context_;
+  StepCollector steps_;
   Observation observation_;
   SampleClock sample_clock_;
 };
@@ -249,8 +265,11 @@ Result<RunResult> run_reference(const Graph& graph, const RunOptions& options, c
     if (!leaves) return leaves.error();
     if (Status status = check_results(graph, options, *leaves); !status) return status.error();
     Walk walk(graph, options, std::move(*leaves), std::move(*bound));
-    if (Status status = walk.run(); !status) return status.error();
+    const Status walked = walk.run(), logged = walk.finish_steps();
+    if (!walked) return walked.error();
+    if (!logged) return logged.error();
     RunResult result;
+    result.steps = walk.steps();
     for (const Output& output : graph.outputs)
       result.outputs.emplace_back(output.name, deliver(options, output.name, walk.value(output.value)));
     if (options.observe) result.observed = walk.observed();

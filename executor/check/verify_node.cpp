@@ -17,23 +17,6 @@
 namespace cleave::runtime {
 namespace {
 
-Result<std::vector<Array>> reference_results(const Graph& graph, const BoundAttributes& bound, NodeId id, std::span<const Array> inputs,
-                                             const CallLimits* limits = nullptr) {
-  const Node& node = graph.nodes[id];
-  std::vector<Array> expected;
-  for (const ValueId result : node.results) {
-    Result<Array> array = Array::allocate(graph.values[result].type);
-    if (!array) return at_node(graph, id, array.error());
-    expected.push_back(std::move(*array));
-  }
-  const OpContext silent{[](std::string_view) {}, limits};
-  const Status status = detail::guard_user("the called function", [&] {
-    return node.op->reference({attributes_of(graph, bound, id), inputs, expected, silent});
-  });
-  if (!status) return at_node(graph, id, status.error());
-  return expected;
-}
-
 Error differs(const Graph& graph, NodeId id, const std::string& what) {
   return at_node(graph, id,
                  Error{"`" + graph.display_name(id) + "` differs from its reference implementation: " + what, {}, ErrorKind::machine});
@@ -106,6 +89,23 @@ std::optional<Array> carried_on(const Array& result, const std::vector<const Arr
 }
 
 }  // namespace
+
+Result<std::vector<Array>> reference_results(const Graph& graph, const BoundAttributes& bound, NodeId id, std::span<const Array> inputs,
+                                             const CallLimits* limits) {
+  const Node& node = graph.nodes[id];
+  std::vector<Array> expected;
+  for (const ValueId result : node.results) {
+    Result<Array> array = Array::allocate(graph.values[result].type);
+    if (!array) return at_node(graph, id, array.error());
+    expected.push_back(std::move(*array));
+  }
+  const OpContext silent{[](std::string_view) {}, limits};
+  const Status status = detail::guard_user("the called function", [&] {
+    return node.op->reference({attributes_of(graph, bound, id), inputs, expected, silent});
+  });
+  if (!status) return at_node(graph, id, status.error());
+  return expected;
+}
 
 Status announce_check(const Graph& graph, NodeId id, const std::function<void(std::string_view, double)>& tell) {
   if (!tell) return {};

@@ -19,6 +19,10 @@ Status announce_check(const Graph& graph, NodeId node, const std::function<void(
 /// The precision in which a device computes a node that is a matrix product of f32. Null: f32 for all.
 using PrecisionOf = std::function<Precision(NodeId)>;
 
+/// The results of an operation by its reference implementation. A host function is called once more, within `limits`.
+Result<std::vector<Array>> reference_results(const Graph& graph, const BoundAttributes& bound, NodeId id, std::span<const Array> inputs,
+                                             const CallLimits* limits = nullptr);
+
 /// The Error of verify mode for a node whose kernel disagrees with the reference implementation; nullopt if they agree. `results` were
 /// computed from `inputs`. A host function is called once more, within `limits`. A product in less precision than f32 may differ by the
 /// effect of rounding its operands.

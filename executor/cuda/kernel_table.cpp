@@ -30,6 +30,7 @@ constexpr KernelRow rows::svdvals = kHostOnly;
 
 // Effects, and calls of the user's functions.
 constexpr KernelRow rows::print = kHostOnly;
+constexpr KernelRow rows::log_metric = kHostOnly;
 constexpr KernelRow rows::write_npy = kHostOnly;
 constexpr KernelRow rows::host_call = kHostOnly;
 

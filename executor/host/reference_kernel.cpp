@@ -115,6 +115,7 @@ Status run_guarded(HostKernel& kernel, const KernelCall& call, std::int64_t begi
 
 // Effects, and calls of the user's functions.
 constexpr host::KernelRow host::rows::print = kReferenceOnly;
+constexpr host::KernelRow host::rows::log_metric = kReferenceOnly;
 constexpr host::KernelRow host::rows::write_npy = kReferenceOnly;
 constexpr host::KernelRow host::rows::host_call = kReferenceOnly;
 

@@ -43,6 +43,7 @@ class AsynchronousExecutor final : public Executor {
     const std::optional<KeptFolder> folder = calls_user_ ? std::optional<KeptFolder>(std::in_place) : std::nullopt;
     const int refused = threads_->refused();
     Result<RunResult> result = attempt(options);
+    if (!result && has_begun_ && sides_->logged_nan()) return find_nan(options, result.error());
     if (result || has_begun_ || threads_->refused() == refused) return result;
     const std::lock_guard lock(threads_->second_try());
     return attempt(options);
@@ -59,6 +60,7 @@ class AsynchronousExecutor final : public Executor {
     return current_ ? current_->computing() : std::nullopt;
   }
 
+  SavedPosition mark_log() override { return sides_->mark_log(); }
   [[nodiscard]] bool lost() const override {
     const auto& devices = sides_->prepared().devices;
     return std::any_of(devices.begin(), devices.end(), [](const auto& device) { return device && device->lost(); });
@@ -93,6 +95,25 @@ class AsynchronousExecutor final : public Executor {
     sides_->give_threads_back();
     sides_->let_go();
     return result;
+  }
+  /// Runs a second time on the same values, to find out where the NaN came from that was logged.
+  Error find_nan(const RunOptions& options, const Error& logged) {
+    const StepCollector::LoggedNan nan = *sides_->logged_nan();
+    NanSearch search(graph_, nan.label);
+    RunOptions again;
+    again.inputs = options.inputs;
+    again.results = options.results;
+    again.print = [](std::string_view) {};
+    again.verify = again.stop_on_nan = true;
+    again.progress = options.progress;
+    again.first_step = options.first_step;
+    again.position = options.position;
+    again.stop = options.stop;
+    sides_->prepared().nan_search = &search;
+    const Result<RunResult> result = attempt(again);
+    sides_->prepared().nan_search = nullptr;
+    if (const bool again_nan = !result && has_begun_ && sides_->logged_nan(); !again_nan) return result ? logged : result.error();
+    return search.found(nan.text).value_or(logged);
   }
   Result<RunResult> run_once(const RunOptions& options) {
     auto start = RunState::Clock::now();

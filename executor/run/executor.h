@@ -28,6 +28,9 @@ class Executor {
   bool cancel() { return end({"cancelled", {}, ErrorKind::user}); }
   /// The node that the host is executing, if any. Only a host step under way cannot be ended.
   [[nodiscard]] virtual std::optional<NodeId> computing() const = 0;
+  /// During a run, on the thread of a host function that it calls at the end of a trip of the outermost loop: hands the logged step under
+  /// way to the caller, and returns where the log stands.
+  virtual SavedPosition mark_log() = 0;
   /// Whether the executor has lost its accelerator: then every later run is an Error.
   [[nodiscard]] virtual bool lost() const = 0;
   /// The peak of a device's memory in bytes: planned before any run, and measured over the runs so far.

@@ -102,6 +102,7 @@ void Sides::abort() const {
 Status Sides::tell_rest() {
   host_->clock().track().tell_rest();
   Status told = host_->clock().track().told();
+  if (const Status logged = host_->steps().finish(); told) told = logged;
   for (const std::unique_ptr<DeviceDriver>& driver : drivers_) {
     Track& track = driver->queue().track();
     track.tell_rest();
@@ -166,6 +167,7 @@ Result<RunResult> Sides::collect(const RunOptions& options) const {
   }
   std::stable_sort(result.timeline.events.begin(), result.timeline.events.end(),
                    [](const TimelineEvent& a, const TimelineEvent& b) { return a.start_seconds < b.start_seconds; });
+  result.steps = host_->steps().steps();
   result.timeline.simulated = simulated_;
   result.simulated_seconds = simulated_ ? end : 0;
   if (options.observe) {

@@ -35,7 +35,7 @@ class Sides {
   Status begin(RunState& run, const RunOptions& options, const std::map<NodeId, Array>& leaves, const std::set<NodeId>& resident);
   /// Walks all programs to their ends, or to an error.
   void walk(RunState& run, RunProgress* progress);
-  /// Reports the remaining events of the timeline; the first error of doing so.
+  /// Reports the remaining events of the timeline and the logged step under way; the first error of doing so.
   Status tell_rest();
   /// After a run: the devices take over the next values of the states that they keep, unless the run failed.
   Status take_over_states(bool went_well);
@@ -44,6 +44,10 @@ class Sides {
   /// Releases the run's arrays, so that their owners can write to them without a copy.
   void let_go();
 
+  /// During a run, on the host's thread (Executor::mark_log).
+  SavedPosition mark_log() { return host_->steps().mark(); }
+  /// The NaN at which the last run was stopped.
+  [[nodiscard]] const std::optional<StepCollector::LoggedNan>& logged_nan() const { return host_->steps().nan(); }
   /// From any thread: every wait of a device ends, and commands that have not started never do.
   void abort() const;
   /// Between runs: reads the value of a state on an accelerator.

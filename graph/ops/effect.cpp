@@ -1,4 +1,4 @@
-// Ops with effects: print, write_npy and calls of the user's host functions.
+// Ops with effects: print, log_metric, write_npy and calls of the user's host functions.
 #include <algorithm>
 #include <chrono>
 
@@ -25,6 +25,18 @@ TypeResult no_results(Types, const Attributes&) {
 Status print_reference(const OpCall& call) {
   call.context.print(escape_controls_one_line(call.attributes.get<std::string>("label")) + ": " + to_string(call.inputs[0]));
   return {};
+}
+
+TypeResult log_type(Types inputs, const Attributes&) {
+  if (inputs[0].rank() > 0)
+    return TypeError{DiagnosticKind::shape, "`log` takes one number, not " + to_string(inputs[0]) + "; log its `mean`"};
+  if (inputs[0].dtype == DType::boolean) return TypeError{DiagnosticKind::type, "`log` takes a number, not a bool; `astype` converts it"};
+  return std::vector<TensorType>{};
+}
+
+Status log_reference(const OpCall& call) {
+  if (!call.context.log) return {};
+  return call.context.log(call.attributes.get<std::string>("label"), call.inputs[0]);
 }
 
 Status write_npy_reference(const OpCall& call) {
@@ -120,6 +132,18 @@ constexpr OpDef op::print{.name = "print",
                           .cost = linear_cost,
                           .reference = print_reference,
                           .gradient = GradientRule::zero()};
+
+constexpr OpDef op::log_metric{.name = "log_metric",
+                               .min_inputs = 1,
+                               .max_inputs = 1,
+                               .attributes = {required("label", Type::text)},
+                               .purity = Purity::effect,
+                               .signature = "log_metric(label, x)",
+                               .summary = "logs a number under a label, in program order; written `log(label, x)`",
+                               .type_rule = log_type,
+                               .cost = linear_cost,
+                               .reference = log_reference,
+                               .gradient = GradientRule::zero()};
 
 constexpr OpDef op::write_npy{.name = "write_npy",
                               .min_inputs = 1,

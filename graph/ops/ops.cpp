@@ -247,6 +247,9 @@ Unique unique(const Tensor& x, Here here) {
 void print(std::string label, const Tensor& x, Here here) {
   call(op::print, {x}, {{"label", std::move(label)}}, here);
 }
+void log(std::string label, const Tensor& x, Here here) {
+  call(op::log_metric, {x}, {{"label", std::move(label)}}, here);
+}
 void write_npy(std::string path, const Tensor& x, Here here) {
   call(op::write_npy, {x}, {{"path", std::move(path)}}, here);
 }

@@ -228,6 +228,9 @@ Unique unique(const Tensor& x, Here here = Here::now());
 // --- effects and transfers -------------------------------------------------------------------------------------------------------------
 /// Writes one line `label: values` each time it is executed.
 void print(std::string label, const Tensor& x, Here here = Here::now());
+/// Logs a number each time it is executed: a scalar of any numeric type, under a label. Its value only leaves: the accelerator never
+/// waits. RunOptions::on_log receives it. `log(x)` is the logarithm.
+void log(std::string label, const Tensor& x, Here here = Here::now());
 /// Writes a .npy file.
 void write_npy(std::string path, const Tensor& x, Here here = Here::now());
 template <std::same_as<Tensor> T>

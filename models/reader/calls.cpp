@@ -69,6 +69,14 @@ void put_text_in_place(const Expression& expression, const std::vector<Signature
   }
 }
 
+/// Whether `log` is called for a metric, `log("loss", x)`, and not for the logarithm.
+bool logs_metric(const Expression& expression, const ExpressionNode& call) {
+  if (call.text != "log") return false;
+  for (std::size_t i = 0; i < call.parts.size(); ++i)
+    if (call.keywords[i].text == "label" || expression.nodes[call.parts[i]].kind == ExpressionNode::Kind::text) return true;
+  return false;
+}
+
 }  // namespace
 
 PlannedCall Evaluation::plan(const ExpressionNode& node) {
@@ -80,7 +88,7 @@ PlannedCall Evaluation::plan(const ExpressionNode& node) {
   if (host_function != evaluator_.host_functions.end()) return plan_host_function(node, host_function->second);
   if (node.text == kEach) return plan_each(node);
   if (node.text == op::gradient.name) return plan_gradient(node);
-  return plan_op(node, *find_called(node.text));
+  return plan_op(node, logs_metric(expression_, node) ? op::log_metric : *find_called(node.text));
 }
 
 bool Evaluator::check_callee(const std::string& name, Span span) {
@@ -143,8 +151,10 @@ PlannedCall Evaluation::plan_op(const ExpressionNode& node, const OpDef& op) {
   const std::vector<SignatureParameter> parameters = parameters_of(op);
   std::vector<std::string> names;
   for (const SignatureParameter& parameter : parameters) names.push_back(parameter.name);
+  const std::string signature =
+      node.text == "log" ? "log" + std::string(op.signature.substr(op.signature.find('('))) : std::string(op.signature);
   PlannedCall planned;
-  auto slots = place_arguments(node, op.signature, names, [&](const std::string& keyword, Index part) {
+  auto slots = place_arguments(node, signature, names, [&](const std::string& keyword, Index part) {
     const AttributeDef* attribute = find_attribute(op, keyword);
     if (attribute) planned.parts.push_back({part, false, attribute});
     return attribute != nullptr;
@@ -160,7 +170,7 @@ PlannedCall Evaluation::plan_op(const ExpressionNode& node, const OpDef& op) {
     const Index slot = (*slots)[i];
     if (slot == kNone) {
       if (parameter.optional || (parameter.attribute && !parameter.attribute->required)) continue;
-      return refuse(DiagnosticKind::type, node.span, "`" + std::string(op.signature) + "` lacks `" + parameter.name + "`");
+      return refuse(DiagnosticKind::type, node.span, "`" + signature + "` lacks `" + parameter.name + "`");
     }
     if (parameter.attribute && parameter.attribute->type == AttributeDef::Type::function) {
       return refuse(DiagnosticKind::unsupported, node.span,

@@ -146,6 +146,7 @@ bool approximates(const OpDef& op, const Attributes& attributes) {
                               "searchsorted",
                               "nonzero",
                               "print",
+                              "log_metric",
                               "write_npy",
                               "host_call",
                               "to_host",

@@ -343,9 +343,16 @@ void Definitions::add_run_flags(CLI::App& sub) {
   add_number(sub, "--runs", options_.runs, 1, 10'000'000, "run N times; how long the shortest, median, longest took");
   add_seconds(sub, "--time-limit", options_.time_limit, "end all runs together after so many seconds");
   sub.add_flag("--verify", options_.verify, "compute every operation twice, the second time the slow and obvious way, and compare");
-  hint(sub.add_option("--load", options_.load, "begin with the states saved there")->type_name("DIR"), {{}, true});
+  hint(sub.add_option("--load", options_.load, "begin with the states saved there, or go on in the run that saved them")->type_name("DIR"),
+       {{}, true});
+  sub.add_flag("--stop-on-nan", options_.stop_on_nan, "end the run at a logged NaN, and name the operation that made the first one");
   begin_group(sub, "Output");
+  add_file(sub, "--log", options_.log, "write the numbers that the program logs, a row for each step", "FILE.csv");
+  hint(sub.add_option("--tensorboard", options_.tensorboard, "the same as event files of TensorBoard")->type_name("DIR"), {{}, true});
+  sub.add_flag("--progress", options_.progress, "show progress where standard error is no terminal, too");
   hint(sub.add_option("--save", options_.save, "write the states after the last run, as state.safetensors")->type_name("DIR"), {{}, true});
+  add_number(sub, "--save-every", options_.save_every, 1, 1'000'000'000, "and after every N trips of the outermost loop");
+  sub.get_option("--save-every")->needs("--save")->excludes("--runs");
   add_assignments(sub, "--output", options_.outputs, "write an output as .npy", "NAME=FILE");
   add_file(sub, "--trace", options_.trace, "timeline for Perfetto or chrome://tracing");
   hint(sub.add_option_function<std::string>(

@@ -54,6 +54,10 @@ struct Options {
   std::int64_t runs = 1;
   std::vector<std::pair<std::string, std::string>> states;  ///< --state: an input, and the output of the previous run that it takes
   std::string save, load;            ///< run: folder or file of the states after the last run, and before the first one
+  std::int64_t save_every = 0;       ///< trips of the outermost loop after which the states are saved, too; 0: none
+  std::string log, tensorboard;      ///< where logged numbers go: a CSV file, a folder of event files
+  bool stop_on_nan = false;          ///< a logged NaN ends the run
+  bool progress = false;             ///< shows progress where standard error is no terminal, too
   std::optional<double> time_limit;  ///< seconds for all runs together; calibrate: for the whole measurement
   bool verify = false;
   bool profile = false;

@@ -2,15 +2,20 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
+#include <optional>
 #include <utility>
 
 #include "executor/api/back_ends.h"
+#include "executor/api/save_on_the_way.h"
 #include "executor/arguments/saved_states.h"
 #include "executor/report/progress.h"
 #include "graph/base/spelling.h"
 #include "graph/base/utf8.h"
+#include "graph/gradient/differentiate.h"
 #include "graph/states.h"
+#include "graph/trace/save_points.h"
 #include "tools/cli/crash.h"
+#include "tools/cli/run_log.h"
 #include "tools/cli/run_report.h"
 #include "tools/cli/session.h"
 #include "tools/cli/terminal.h"
@@ -51,23 +56,56 @@ Status add_states(const Graph& graph, Executor& executor, RunResult& last) {
   return {};
 }
 
-/// Removes the initial values of states, which apply to the first run only.
-void go_on_with_states(const Graph& graph, RunOptions& run) {
+/// Removes the initial values of states and the loaded values, which apply to the first run only.
+void go_on_with_states(const Graph& graph, const std::map<std::string, Array>& loaded, RunOptions& run) {
+  run.position.reset();
+  for (const auto& [name, array] : loaded) run.inputs.erase(name);
   for (const GraphState& state : states_of(graph)) run.inputs.erase(graph.values[state.value].name);
 }
 
-/// Adds the states saved at `path` to the inputs, as far as they are not given.
-Status load_states(const Graph& graph, const std::string& path, std::map<std::string, Array>& inputs) {
-  if (path.empty()) return {};
-  auto states = runtime::load_states(graph, path);
+/// The states of `--load`; nothing without that flag.
+Result<std::optional<LoadedStates>> load_states(const Graph& graph, const std::string& path) {
+  if (path.empty()) return std::optional<LoadedStates>();
+  Result<LoadedStates> states = runtime::load_states(graph, path);
   if (!states) return states.error();
-  inputs.merge(*states);
-  return {};
+  return std::optional(*std::move(states));
+}
+
+/// The program with points at which it saves its states, or can go on; nothing if it needs none, or has errors that its plan reports.
+Result<std::optional<SavePoints>> find_save_points(const Graph& graph, const Options& options, const std::optional<LoadedStates>& loaded) {
+  if (options.save_every == 0 && !(loaded && loaded->position)) return std::optional<SavePoints>();
+  const Graph differentiated = differentiate(graph);
+  if (!differentiated.ok()) return std::optional<SavePoints>();
+  Result<SavePoints> points = add_save_points(differentiated, options.save_every);
+  if (!points) return points.error();
+  if (Status carried = loaded && loaded->position ? check_carried(points->graph, loaded->carried, options.load) : Status(); !carried)
+    return carried.error();
+  return std::optional(*std::move(points));
+}
+
+/// Saves the states after the last run, unless that has been done at the end of the loop.
+Status save_last(const Plan& plan, const Options& options, Executor& executor, const std::optional<SavePoints>& points,
+                 const std::optional<LoadedStates>& loaded) {
+  if (options.save.empty()) return {};
+  if (points && options.save_every > 0 && points->ends_with_loop) {
+    if (points->hook->saved) return {};
+    if (loaded && loaded->position) {  // no trip was left
+      std::vector<std::pair<std::string, Array>> values;
+      for (const std::string& name : points->values) {
+        const auto carried = loaded->carried.find(name);
+        Result<Array> value = carried != loaded->carried.end() ? Result<Array>(carried->second) : executor.state(name);
+        if (!value) return value.error();
+        values.emplace_back(name, *std::move(value));
+      }
+      return write_states(options.save, plan.graph->name, std::move(values), loaded->position);
+    }
+  }
+  return runtime::save_states(*plan.graph, options.save, [&](const std::string& name) { return executor.state(name); });
 }
 
 /// The options of a run: its inputs, and its callbacks.
 RunOptions run_options(const Options& options, std::map<std::string, Array> inputs, StatusLine& line, RunProgress& progress,
-                       Verified& verified) {
+                       Verified& verified, RunLog& log, Executor& executor) {
   RunOptions run;
   run.inputs = std::move(inputs);
   run.print = [&line, json = options.json](std::string_view text) {
@@ -78,6 +116,11 @@ RunOptions run_options(const Options& options, std::map<std::string, Array> inpu
   };
   run.verify = options.verify;
   if (options.verify) run.on_verify = [&](std::string_view name, double operations) { verified.tell(name, operations, line); };
+  if (log.wanted())
+    run.on_log = [&](const LoggedStep& step) {
+      if (!log.add(step)) executor.end(log.written().error());
+    };
+  run.stop_on_nan = options.stop_on_nan;
   run.observe = options.profile;
   if (line.on() && !options.verify) run.progress = &progress;
   return run;
@@ -116,9 +159,14 @@ int run_command(const Options& options) {
   if (!inputs) return console.fail(inputs.error());
   if (Status saved = options.save.empty() ? Status() : runtime::check_savable(graph, options.save); !saved)
     return console.fail(saved.error());
-  if (Status loaded = load_states(graph, options.load, *inputs); !loaded) return console.fail(loaded.error());
+  auto loaded = load_states(graph, options.load);
+  if (!loaded) return console.fail(loaded.error());
+  auto points = find_save_points(graph, options, *loaded);
+  if (!points) return console.fail(points.error());
+  const std::map<std::string, Array> begun = *loaded ? (*loaded)->inputs() : std::map<std::string, Array>();
+  inputs->insert(begun.begin(), begun.end());
   if (Status given = check_all_given(graph, *inputs); !given) return console.fail(given.error());
-  auto plan = make_plan(graph, options);
+  auto plan = make_plan(*points ? (*points)->graph : graph, options);
   if (!plan) return console.fail(plan.error());
   if (!plan->ok()) return console.fail(plan->diagnostics);
   console.report(*plan);
@@ -126,9 +174,14 @@ int run_command(const Options& options) {
   StatusLine line(shows_progress(options));
   RunProgress progress;
   Verified verified;
-  RunOptions run = run_options(options, *std::move(inputs), line, progress, verified);
   auto executor = make_executor(*plan, wiring->executor);
   if (!executor) return console.fail(executor.error());
+  const std::optional<SavedPosition> position = *loaded ? (*loaded)->position : std::nullopt;
+  auto log = RunLog::create(options, *plan, position);
+  if (!log) return console.fail(log.error());
+  RunOptions run = run_options(options, *std::move(inputs), line, progress, verified, **log, **executor);
+  run.position = position;
+  if (options.save_every > 0) runtime::save_on_the_way(**points, **executor, graph.name, options.save);
   std::unique_ptr<TimeLimit> limit;
   if (options.time_limit) {
     auto started = TimeLimit::start(*options.time_limit, **executor, *plan->graph, console);
@@ -137,19 +190,22 @@ int run_command(const Options& options) {
   }
   RunReport report(*plan, options, device_name(wiring->executor));
   {
-    ProgressWatch watch(line, progress, options.runs, !options.verify);
+    ProgressWatch watch(
+        line, progress, options.runs, !options.verify, [&] { return (*log)->text(); }, transfers_of_step(*plan));
     for (std::int64_t i = 0; i < options.runs; ++i) {
       watch.begin_run(i);
       // The check of the prediction reports the last run in detail, which requires its timeline.
       run.timeline = options.profile || (i + 1 == options.runs && plan->graph->limits.prediction_error);
       auto result = run_traced(**executor, run, options.trace, *plan, wiring->executor.back_end.simulates);
-      if (!result) {
+      if (!result || !(*log)->written()) {
         watch.end();
-        const int code = console.fail(result.error());
+        const int code = console.fail(result ? (*log)->written().error() : result.error());
         if (limit) limit->leave_if_over(code);
         return code;
       }
-      if (i == 0) go_on_with_states(*plan->graph, run);
+      if (i == 0) go_on_with_states(*plan->graph, begun, run);
+      run.first_step = result->steps;
+      (*log)->end_run(result->seconds);
       if (i + 1 == options.runs)
         if (const Status added = add_states(*plan->graph, **executor, *result); !added) {
           watch.end();
@@ -159,10 +215,7 @@ int run_command(const Options& options) {
     }
   }
   limit.reset();
-  if (!options.save.empty()) {
-    const auto state = [&](const std::string& name) { return (*executor)->state(name); };
-    if (Status saved = runtime::save_states(*plan->graph, options.save, state); !saved) return console.fail(saved.error());
-  }
+  if (Status saved = save_last(*plan, options, **executor, *points, *loaded); !saved) return console.fail(saved.error());
   if (options.verify) report.add(verified);
   const Diagnostics exceeded = report.check_prediction();
   console.report(exceeded);  // before the line of Console::account, which comes last

@@ -267,7 +267,7 @@ Status check_profile_file(const std::string& file) {
 }  // namespace
 
 Status check_output_files(const Options& options) {
-  std::vector<std::string> files{options.trace, options.profile_file, options.output_file, options.html_file};
+  std::vector<std::string> files{options.trace, options.profile_file, options.output_file, options.html_file, options.log};
   for (const auto& [name, file] : options.outputs) files.push_back(file);
   for (const std::string& file : files) {
     if (file.empty()) continue;

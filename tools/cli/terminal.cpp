@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <utility>
 
 #include "graph/base/exceptions.h"
 #include "graph/base/units.h"
@@ -18,7 +19,8 @@ constexpr std::chrono::milliseconds kSilence(1000), kBetween(250);
 
 std::size_t columns() {
   winsize size{};
-  return ::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : 80;
+  if (::ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 0) return size.ws_col;
+  return ::isatty(STDERR_FILENO) != 0 ? 80 : 1000;  // a line that is no terminal's is not wrapped
 }
 
 /// Formats a duration: "1 h 4 min", "3 min 20 s", "12 s".
@@ -42,7 +44,7 @@ std::string rate(double per_second) {
 }  // namespace
 
 bool shows_progress(const Options& options) {
-  return !options.quiet && !options.json && ::isatty(STDERR_FILENO) != 0;
+  return !options.quiet && !options.json && (options.progress || ::isatty(STDERR_FILENO) != 0);
 }
 
 void StatusLine::show(std::string_view text) {
@@ -65,14 +67,15 @@ void StatusLine::clear() {
   shown_ = false;
 }
 
-std::string ProgressText::at(Clock::time_point now, const std::optional<RunProgress::Step>& step) {
+std::string ProgressText::at(Clock::time_point now, const std::optional<RunProgress::Step>& step, const std::string& logged,
+                             const std::string& transfers) {
   const auto seconds = [](Clock::duration time) { return std::chrono::duration<double>(time).count(); };
   const std::string elapsed = duration(seconds(now - start_));
   if (!step) {
     first_.reset();
-    return "running for " + elapsed;
+    return "running for " + elapsed + logged;
   }
-  std::string text = "step " + std::to_string(step->trip) + " of " + std::to_string(step->count);
+  std::string text = "step " + std::to_string(step->trip) + " of " + std::to_string(step->count) + logged;
   if (!first_ || first_->node != step->node || first_->trip > step->trip || first_->count != step->count) {
     first_ = step;
     first_at_ = now;
@@ -80,11 +83,13 @@ std::string ProgressText::at(Clock::time_point now, const std::optional<RunProgr
   const double taken = seconds(now - first_at_);
   const auto done = static_cast<double>(step->trip - first_->trip);
   if (done <= 0 || taken <= 0) return text + ", " + elapsed + " so far";
-  return text + ", " + rate(done / taken) + ", " + duration(static_cast<double>(step->count - step->trip) * taken / done) + " left";
+  return text + ", " + rate(done / taken) + transfers + ", " + duration(static_cast<double>(step->count - step->trip) * taken / done) +
+         " left";
 }
 
-ProgressWatch::ProgressWatch(StatusLine& line, const RunProgress& progress, std::int64_t runs, bool on)
-    : line_(line), progress_(progress), runs_(runs) {
+ProgressWatch::ProgressWatch(StatusLine& line, const RunProgress& progress, std::int64_t runs, bool on, std::function<std::string()> logged,
+                             std::string transfers)
+    : line_(line), progress_(progress), runs_(runs), logged_(std::move(logged)), transfers_(std::move(transfers)) {
   if (!line_.on() || !on) return;
   if (Result<Thread> started = Thread::start([this] { watch(); }); started) thread_ = *std::move(started);  // else nothing is shown
 }
@@ -113,7 +118,8 @@ void ProgressWatch::show() {
   for (auto pause = kSilence / 2; !over_.wait_for(lock, pause, [&] { return done_; }); pause = kBetween) {
     const auto now = ProgressText::Clock::now();
     const std::int64_t run = run_.load(std::memory_order_relaxed) + 1;
-    const std::string shown = text.at(now, progress_.step());  // also before it is shown: the rate counts from the first poll
+    const std::string shown =
+        text.at(now, progress_.step(), logged_(), transfers_);  // also before it is shown: the rate counts from the first poll
     const std::string prefix = runs_ > 1 ? "run " + std::to_string(run) + " of " + std::to_string(runs_) + ", " : "";
     if (now - text.start() >= kSilence) line_.show(prefix + shown);
   }

@@ -16,7 +16,7 @@
 
 namespace cleave::cli {
 
-/// Whether progress may be shown: standard error is a terminal.
+/// Whether progress may be shown: standard error is a terminal, or `--progress` asks for it.
 bool shows_progress(const Options& options);
 
 class StatusLine {
@@ -42,7 +42,9 @@ class ProgressText {
  public:
   using Clock = std::chrono::steady_clock;
   explicit ProgressText(Clock::time_point start) : start_(start) {}
-  [[nodiscard]] std::string at(Clock::time_point now, const std::optional<RunProgress::Step>& step);
+  /// `logged` and `transfers`: more to say about the step, with a comma in front.
+  [[nodiscard]] std::string at(Clock::time_point now, const std::optional<RunProgress::Step>& step, const std::string& logged = {},
+                               const std::string& transfers = {});
   [[nodiscard]] Clock::time_point start() const { return start_; }
 
  private:
@@ -55,7 +57,9 @@ class ProgressText {
 class ProgressWatch {
  public:
   /// `runs`: number of runs; `on`: false if another part of the program uses the line.
-  ProgressWatch(StatusLine& line, const RunProgress& progress, std::int64_t runs, bool on);
+  /// `logged`: the numbers that the program logged last; `transfers`: of a step.
+  ProgressWatch(StatusLine& line, const RunProgress& progress, std::int64_t runs, bool on, std::function<std::string()> logged,
+                std::string transfers);
   ~ProgressWatch() { end(); }
 
   void begin_run(std::int64_t number) { run_.store(number, std::memory_order_relaxed); }
@@ -69,6 +73,8 @@ class ProgressWatch {
   StatusLine& line_;
   const RunProgress& progress_;
   const std::int64_t runs_;
+  const std::function<std::string()> logged_;
+  const std::string transfers_;
   std::atomic<std::int64_t> run_ = 0;
   std::mutex mutex_;
   std::condition_variable over_;

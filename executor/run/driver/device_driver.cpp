@@ -119,6 +119,10 @@ bool DeviceDriver::verify(const Node& node, const Origin& here) {
   std::optional<std::vector<Array>> results = contents_.fetch(group ? group->results : node.results, here);
   if (!results) return false;
   const RunState::Executing executing(queue_.run(), here.position);
+  if (NanSearch* const search = prepared_.nan_search) {
+    if (search->looks_at(here.node, group)) search->look(prepared_.bound, here.node, group, *inputs, *results);
+    return true;
+  }
   if (Status told = announce_check(graph_, here.node, on_verify_); !told) return queue_.fail(here, told.error());
   std::optional<Error> error =
       group ? check_against_references(graph_, prepared_.bound, *group, *inputs, *results, prepared_.precision)

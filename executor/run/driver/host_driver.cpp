@@ -21,6 +21,7 @@ HostDriver::HostDriver(Prepared& prepared, HostOperations operations, Transports
       transports_(transports),
       outputs_(outputs),
       end_(plan_),
+      steps_(graph_),
       arrays_(prepared, end_, outputs),
       kernels_(prepared, std::move(operations), transports, end_),
       overlap_(prepared, kernels_, transports, end_),
@@ -36,7 +37,8 @@ Status HostDriver::begin(RunState& run, const RunOptions& options, std::map<Node
   producers_.begin();
   end_.clock.begin(options, virtual_time, prepared_.costs.run_seconds);
   if (Status status = arrays_.begin(options, std::move(leaves)); !status) return status;
-  kernels_.begin(options, arrays_);
+  steps_.begin(options);
+  kernels_.begin(options, arrays_, steps_);
   return {};
 }
 
@@ -119,10 +121,12 @@ void HostDriver::enter(NodeId control) {
   const Node& node = graph_.nodes[control];
   const double trips = node.kind == NodeKind::branch ? 1 : node.expected;  // the trip count that the plan's seconds assume
   if (trips > 0) end_.clock.advance(prepared_.costs.host_seconds[control] / trips);
+  steps_.enter(control);
 }
 
 void HostDriver::outcome(NodeId control, std::int64_t value) {
   if (kernels_.observes()) kernels_.observation().control(control, static_cast<double>(value));
+  steps_.leave(control);
 }
 
 bool HostDriver::begin_loop(const Step& loop, const Origin& here, std::int64_t count) {

@@ -33,6 +33,7 @@ class HostDriver final : public Worker {
 
   [[nodiscard]] HostClock& clock() { return end_.clock; }
   [[nodiscard]] RunArrays& arrays() { return arrays_; }
+  [[nodiscard]] StepCollector& steps() { return steps_; }
   [[nodiscard]] const Observation& observation() { return kernels_.observation(); }
 
   bool compute(const Step& step, const Origin& here, std::int64_t trip) override;
@@ -56,6 +57,7 @@ class HostDriver final : public Worker {
   Transports& transports_;
   Outputs& outputs_;
   HostEnd end_;
+  StepCollector steps_;
   RunArrays arrays_;
   HostKernels kernels_;
   HostOverlap overlap_;

@@ -18,9 +18,10 @@ HostKernels::HostKernels(const Prepared& prepared, HostOperations operations, co
       views_(operations_.views),
       kept_(views_.size(), 0) {}
 
-void HostKernels::begin(const RunOptions& options, const RunArrays& arrays) {
+void HostKernels::begin(const RunOptions& options, const RunArrays& arrays, StepCollector& steps) {
   options_ = &options;
   context_.print = print_or_stdout(options);
+  context_.log = [&steps](std::string_view label, const Array& value) { return steps.log(label, value); };
   observation_ = {};
   sample_clock_ = {};
   for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
@@ -84,7 +85,8 @@ bool HostKernels::run(const Origin& here) {
 bool HostKernels::run(const Origin& here, const CallLimits* limits) {
   place(here.node);
   const KernelCall called = call(here.node, limits);
-  const bool verifies = options_->verify && graph_.purity(here.node) == Purity::pure;
+  const bool verifies = prepared_.nan_search ? prepared_.nan_search->looks_at(here.node, operations_.fusion->group(here.node))
+                                             : options_->verify && graph_.purity(here.node) == Purity::pure;
   std::vector<Array> before;
   if (verifies) {
     for (const TensorView& view : called.inputs) before.push_back(snapshot(view));
@@ -105,8 +107,12 @@ bool HostKernels::verify(const Origin& here, const std::vector<Array>& before, s
   const RunState::Executing executing(end_.run(), here.position, here.node);
   std::vector<Array> after;
   for (const TensorView& view : results) after.push_back(snapshot(view));
-  if (Status told = announce_check(graph_, here.node, options_->on_verify); !told) return end_.fail(here, told.error());
   const FusionGroup* group = operations_.fusion->group(here.node);
+  if (prepared_.nan_search) {
+    prepared_.nan_search->look(prepared_.bound, here.node, group, before, after);
+    return true;
+  }
+  if (Status told = announce_check(graph_, here.node, options_->on_verify); !told) return end_.fail(here, told.error());
   std::optional<Error> error = group ? check_against_references(graph_, prepared_.bound, *group, before, after)
                                      : check_against_reference(graph_, prepared_.bound, here.node, before, after, limits);
   return error ? end_.fail(here, std::move(*error)) : true;

@@ -4,6 +4,7 @@
 #include <span>
 #include <vector>
 
+#include "executor/arguments/step_collector.h"
 #include "executor/report/observation.h"
 #include "executor/report/sample_clock.h"
 #include "executor/run/driver/run_arrays.h"
@@ -17,7 +18,7 @@ class HostKernels {
   HostKernels(const Prepared& prepared, HostOperations operations, const Transports& transports, HostEnd& end);
 
   /// Must be called before each run, once `arrays` has begun. `options` must outlive the run.
-  void begin(const RunOptions& options, const RunArrays& arrays);
+  void begin(const RunOptions& options, const RunArrays& arrays, StepCollector& steps);
 
   /// Runs the operation at `here`, or its whole group. In verify mode, compares its results with the reference implementations'.
   bool run(const Origin& here);

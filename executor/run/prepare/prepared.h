@@ -7,6 +7,7 @@
 
 #include "executor/arguments/bindings.h"
 #include "executor/arguments/caller_memory.h"
+#include "executor/check/find_nan.h"
 #include "executor/check/verify_node.h"
 #include "executor/device/back_end.h"
 #include "executor/device/device.h"
@@ -33,10 +34,11 @@ struct Prepared {
   IdVector<ChannelId, int> depths;                           ///< the values that each channel holds at once
   IdVector<ChannelId, std::uint8_t> by_mailbox;              ///< whether a channel's values go through a mailbox; else through a ring
   Chunks chunks;
-  PrecisionOf precision;       ///< of the accelerator's matrix products; null: f32
-  double patience = 0;         ///< timeout in seconds of an asynchronous host function without a deadline of its own
-  bool virtual_time = false;   ///< times are those of the virtual clock, which replays `costs`
-  CallerMemory caller_memory;  ///< of the run in progress
+  PrecisionOf precision;            ///< of the accelerator's matrix products; null: f32
+  double patience = 0;              ///< timeout in seconds of an asynchronous host function without a deadline of its own
+  bool virtual_time = false;        ///< times are those of the virtual clock, which replays `costs`
+  CallerMemory caller_memory;       ///< of the run in progress
+  NanSearch* nan_search = nullptr;  ///< of a run that looks for a NaN; it runs in verify mode
 
   [[nodiscard]] const Graph& graph() const { return *program->graph; }
   [[nodiscard]] const Attributes& attributes(NodeId node) const { return attributes_of(graph(), bound, node); }

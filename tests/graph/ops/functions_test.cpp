@@ -80,7 +80,7 @@ Graph everything() {
     global_max_pool(image), global_average_pool(image);
     var(f), stddev(f, {.axis = 0, .correction = 1}), dequantize(quantize(f, 0.5), 0.5);
     cross_entropy(f, f), mse(f, f), huber(f, f, 0.5), binary_cross_entropy(f, f), dropout(f, 0.5, {.step = i[0]});
-    print("f", f), write_npy("f.npy", f), to_host(f), to_accelerator(f), host_call("h", {}, [] {});
+    print("f", f), log("f", sum(f)), write_npy("f.npy", f), to_host(f), to_accelerator(f), host_call("h", {}, [] {});
   });
 }
 

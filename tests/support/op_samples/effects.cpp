@@ -15,6 +15,8 @@ void add_effects(Samples& s) {
     s.add("to_accelerator", {s.numbers(i32, shape)});
     s.add("to_accelerator", {s.numbers(f32, shape)});
   }
+  for (const DType type : {f32, DType::f64, DType::f16, DType::bf16, i32, DType::i64, DType::u8})
+    s.add("log_metric", {s.numbers(type, {})}, {{"label", std::string("x")}});
   for (const std::int64_t n : {3, 50}) {
     auto doubled = std::make_shared<HostFunction>();
     doubled->name = "doubled";
