@@ -8,6 +8,7 @@
 #include "graph/base/number_text.h"
 #include "graph/base/stop.h"
 #include "graph/ops/convert.h"
+#include "graph/ops/gradient_rules.h"
 #include "graph/ops/op_table.h"
 #include "graph/ops/positions.h"
 #include "graph/ops/rules.h"
@@ -354,6 +355,6 @@ constexpr OpDef op::grid_sample =
            grid_sample_type, grid_sample_cost, grid_sample_reference)
         .of_class(CostClass::gather)
         .also_called("GridSample")
-        .differentiated(GradientRule::none());
+        .differentiated(gradients::grid_sample);
 
 }  // namespace cleave::ops

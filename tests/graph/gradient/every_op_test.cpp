@@ -206,6 +206,25 @@ TEST(GradientOfScatter, MultipliesExactlyWhereUpdatesAreZero) {
   }
 }
 
+/// At places inside and outside of the planes.
+TEST(GradientOfGridSample, KnowsEveryModeAndPadding) {
+  Array x({DType::f64, {2, 2, 3, 4}}), grid({DType::f64, {2, 2, 3, 2}});
+  for (std::int64_t i = 0; i < x.size(); ++i) x.mutable_data<double>()[i] = std::sin(1.3 * static_cast<double>(i) + 0.2);
+  for (std::int64_t i = 0; i < grid.size(); ++i) grid.mutable_data<double>()[i] = 2.1 * std::sin(2.3 * static_cast<double>(i) + 0.9);
+  for (const char* mode : {"linear", "nearest", "cubic"}) {
+    for (const char* padding : {"zeros", "border", "reflection"}) {
+      for (const bool align : {false, true}) {
+        const OpSample sample{
+            &op::grid_sample, {x, grid}, {{"mode", std::string(mode)}, {"padding", std::string(padding)}, {"align_corners", align}}};
+        SCOPED_TRACE(describe(sample));
+        for (const GradientDifference& difference : differences(sample)) EXPECT_LT(difference.relative(), kTolerance) << difference.error;
+        for (const GradientDifference& difference : second_differences(sample))
+          EXPECT_LT(difference.relative(), kSecondTolerance) << difference.error;
+      }
+    }
+  }
+}
+
 TEST(GradientOfQr, HasColumnsBesideASquare) {
   Array x({DType::f64, {2, 3, 5}});
   for (std::int64_t i = 0; i < x.size(); ++i)
