@@ -89,9 +89,9 @@ decltype(auto) call_with_batch(F& f, S& state, const std::array<Tensor, n>& batc
 }
 
 template <class T>
-constexpr bool is_until = false;
+inline constexpr bool is_until = false;
 template <class S>
-constexpr bool is_until<Until<S>> = true;
+inline constexpr bool is_until<Until<S>> = true;
 
 }  // namespace detail
 
