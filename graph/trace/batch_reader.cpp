@@ -7,6 +7,7 @@
 namespace cleave::detail {
 namespace {
 
+constexpr const char* kOrderReason = "the order of `batches` is drawn on the host";
 constexpr const char* kHostReason = "`batches` reads rows of an input where the input is";
 
 std::string rows_text(std::int64_t rows) {
@@ -20,7 +21,8 @@ BatchReader::BatchReader(Tracer& tracer, std::vector<Source> sources, const Batc
     : tracer_(tracer), sources_(std::move(sources)), options_(options), location_(std::move(location)) {
   if (!check(size) || !options.shuffle) return;
   const Operand pass = tracer_.count_entries(location_);
-  tracer_.push_place(Pin{});  // the order has no kernel on accelerators, whatever the place of the loop is
+  // No accelerator has a kernel for the order, whatever the place of the loop is.
+  tracer_.push_place(tracer_.placed() ? Pin{} : Pin{Side::host, kOrderReason});
   order_ = tracer_.call(op::random_permutation, {{pass}}, {{"n", rows_}, {"seed", *options.shuffle}}, location_);
   tracer_.pop_place();
 }

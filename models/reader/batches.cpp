@@ -1,6 +1,7 @@
 // `for: (x, y) in batches(images, labels, size=64, shuffle=7, remainder=drop)`: the arguments and the names, and the loops over whole
 // batches and the smaller one behind them. What a batch reads is recorded by BatchReader (graph/trace/batch_reader.h).
 #include <algorithm>
+#include <array>
 #include <map>
 
 #include "models/reader/program.h"
@@ -8,7 +9,8 @@
 namespace cleave::models {
 namespace {
 
-constexpr const char* kSignature = "`batches(arrays…, size, shuffle?, remainder?)`";
+constexpr const char* kSignature = "`batches(arrays…, size, shuffle?, remainder?, prefetch?)`";
+constexpr std::array<std::string_view, 4> kKeywords = {"size", "shuffle", "remainder", "prefetch"};
 constexpr std::pair<std::string_view, Remainder> kRemainders[] = {
     {"drop", Remainder::drop}, {"pad", Remainder::pad}, {"smaller", Remainder::smaller}};
 
@@ -43,7 +45,7 @@ bool Program::fits_batch(const std::vector<Name>& names, std::size_t arrays, Rem
   return false;
 }
 
-std::optional<detail::BatchReader> Program::batch_reader(const Statement& statement) {
+std::optional<Program::BatchLoop> Program::batch_loop(const Statement& statement) {
   const Expression& expression = *statement.expression;
   const ExpressionNode& root = expression.root();
   const auto refuse = [&](DiagnosticKind kind, Span span, std::string message) {
@@ -56,10 +58,10 @@ std::optional<detail::BatchReader> Program::batch_reader(const Statement& statem
     const Name& keyword = root.keywords[i];
     if (keyword.text.empty()) {
       arrays.push_back(root.parts[i]);
-    } else if (keyword.text != "size" && keyword.text != "shuffle" && keyword.text != "remainder") {
+    } else if (std::find(kKeywords.begin(), kKeywords.end(), keyword.text) == kKeywords.end()) {
       return refuse(DiagnosticKind::unknown, keyword.span,
                     std::string(kSignature) + " takes no `" + keyword.text + "`" +
-                        evaluator_.errors.suggest(keyword.text, {"size", "shuffle", "remainder"}));
+                        evaluator_.errors.suggest(keyword.text, {kKeywords.begin(), kKeywords.end()}));
     } else if (!given.emplace(keyword.text, root.parts[i]).second) {
       return refuse(DiagnosticKind::value, keyword.span, "`" + keyword.text + "` is given twice");
     }
@@ -78,6 +80,13 @@ std::optional<detail::BatchReader> Program::batch_reader(const Statement& statem
   const auto size = integer("size");
   if (given.contains("shuffle")) options.shuffle = integer("shuffle");
   if (!size || (given.contains("shuffle") && !options.shuffle)) return std::nullopt;
+  std::optional<std::int64_t> ahead = prefetch(statement);
+  if (given.contains("prefetch")) {
+    const Span span = expression.nodes[given.at("prefetch")].span;
+    if (statement.prefetch) return refuse(DiagnosticKind::value, span, "`prefetch` is given twice");
+    ahead = checked_prefetch(integer("prefetch"), span);
+    if (!ahead) return std::nullopt;
+  }
   options.size = *size;
 
   const auto place = [&](std::uint32_t part) { return evaluator_.location(expression.nodes[part].span); };
@@ -89,26 +98,27 @@ std::optional<detail::BatchReader> Program::batch_reader(const Statement& statem
   if (statement.has_until && reader.rest() > 0)
     return refuse(DiagnosticKind::unsupported, statement.until ? statement.until->span : statement.span,
                   "`until` does not go with `remainder=smaller`, whose last batch is behind the loop");
-  return reader;
+  return BatchLoop{std::move(reader), ahead};
 }
 
 void Program::batches_loop(const Statement& statement) {
   if (statement.place != Side::none) evaluator_.tracer.push_place(statement.place);
-  const std::optional<detail::BatchReader> reader = batch_reader(statement);
+  const std::optional<BatchLoop> found = batch_loop(statement);
   if (statement.place != Side::none) evaluator_.tracer.pop_place();
-  if (!reader) return skip(statement);
+  if (!found) return skip(statement);
+  const detail::BatchReader& reader = found->reader;
   const auto read = [&](const Operand& counter, bool whole) {
     if (statement.place != Side::none) evaluator_.tracer.push_place(statement.place);
-    Operands batch = whole ? reader->read(counter) : reader->read_rest();
-    if (statement.names.size() > batch.size()) batch.push_back(reader->real_rows(counter));
+    Operands batch = whole ? reader.read(counter) : reader.read_rest();
+    if (statement.names.size() > batch.size()) batch.push_back(reader.real_rows(counter));
     if (statement.place != Side::none) evaluator_.tracer.pop_place();
     for (std::size_t i = 0; i < batch.size(); ++i) bind_name(statement.names[i], batch[i]);
   };
   const auto count = [](std::int64_t trips) { return Operand(Literal{Literal::Type::integer, trips, 0}); };
-  loop(statement, count(reader->trips()), "", expected(statement, "expect"), at_most(statement),
+  loop(statement, count(reader.trips()), "", expected(statement, "expect"), at_most(statement), found->prefetch,
        [&](const Operand& counter) { read(counter, true); });
-  if (reader->rest() == 0 || evaluator_.errors.any() || evaluator_.tracer.has_errors()) return;
-  loop(statement, count(1), "", std::nullopt, std::nullopt, [&](const Operand& counter) { read(counter, false); });
+  if (reader.rest() == 0 || evaluator_.errors.any() || evaluator_.tracer.has_errors()) return;
+  loop(statement, count(1), "", std::nullopt, std::nullopt, std::nullopt, [&](const Operand& counter) { read(counter, false); });
 }
 
 }  // namespace cleave::models

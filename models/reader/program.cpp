@@ -134,9 +134,12 @@ std::optional<std::int64_t> Program::at_most(const Statement& statement) {
 
 std::optional<std::int64_t> Program::prefetch(const Statement& statement) {
   if (!statement.prefetch) return std::nullopt;
-  const auto number = evaluator_.integer(*statement.prefetch, "`prefetch`");
+  return checked_prefetch(evaluator_.integer(*statement.prefetch, "`prefetch`"), statement.prefetch->span);
+}
+
+std::optional<std::int64_t> Program::checked_prefetch(std::optional<std::int64_t> number, Span span) {
   if (!number || (*number >= 0 && *number <= kMostPrefetch)) return number;
-  evaluator_.fail(DiagnosticKind::value, statement.prefetch->span,
+  evaluator_.fail(DiagnosticKind::value, span,
                   "`prefetch` is " + std::to_string(*number) + "; it is a number of trips from 0 to " + std::to_string(kMostPrefetch));
   return std::nullopt;
 }
@@ -209,17 +212,17 @@ void Program::for_loop(const Statement& statement) {
   if (!check_counts(statement)) return skip(statement);
   const Range range = this->range(statement);
   const Name& counter = statement.names[0];
-  loop(statement, range.count, range.plain() ? counter.text : "", expected(statement, "expect"), at_most(statement),
+  loop(statement, range.count, range.plain() ? counter.text : "", expected(statement, "expect"), at_most(statement), prefetch(statement),
        [&](const Operand& trip) { bind_name(counter, counted(range, trip, counter)); });
 }
 
 /// A loop of `count` trips, of which each begins with `bind`.
 void Program::loop(const Statement& statement, const Operand& count, std::string_view counter, std::optional<double> expect,
-                   std::optional<std::int64_t> most, const std::function<void(const Operand& trip)>& bind) {
+                   std::optional<std::int64_t> most, std::optional<std::int64_t> ahead,
+                   const std::function<void(const Operand& trip)>& bind) {
   Tracer& tracer = evaluator_.tracer;
   const std::vector<std::string> names = carried_names(statement);
-  const auto loop =
-      tracer.begin_for(count, states(names), evaluator_.location(statement.span), expect, counter, most, prefetch(statement));
+  const auto loop = tracer.begin_for(count, states(names), evaluator_.location(statement.span), expect, counter, most, ahead);
   evaluator_.scopes.push();
   bind_all(names, loop.inside);
   bind(loop.counter);

@@ -29,7 +29,7 @@ class Program final : public Inliner {
   void bind(const Statement& statement);
   void for_loop(const Statement& statement);
   void loop(const Statement& statement, const Operand& count, std::string_view counter, std::optional<double> expect,
-            std::optional<std::int64_t> most, const std::function<void(const Operand& trip)>& bind);
+            std::optional<std::int64_t> most, std::optional<std::int64_t> ahead, const std::function<void(const Operand& trip)>& bind);
   void while_loop(const Statement& statement);
   void branch(const Statement& statement);
   void decided_branch(const Statement& statement, const std::vector<Statement>& arm);
@@ -52,6 +52,8 @@ class Program final : public Inliner {
   std::optional<Operand> until(const Statement& statement);
   std::optional<std::int64_t> at_most(const Statement& statement);
   std::optional<std::int64_t> prefetch(const Statement& statement);
+  /// `number`, or nothing and an error if it is out of range.
+  std::optional<std::int64_t> checked_prefetch(std::optional<std::int64_t> number, Span span);
 
   // groups.cpp
   void group(const Statement& statement);
@@ -64,8 +66,12 @@ class Program final : public Inliner {
   // batches.cpp
   [[nodiscard]] static bool reads_batches(const Statement& statement);
   void batches_loop(const Statement& statement);
+  struct BatchLoop {
+    detail::BatchReader reader;
+    std::optional<std::int64_t> prefetch;
+  };
   /// Nothing, with an error, if an argument or the number of names is wrong.
-  std::optional<detail::BatchReader> batch_reader(const Statement& statement);
+  std::optional<BatchLoop> batch_loop(const Statement& statement);
   std::optional<Remainder> remainder(const ExpressionNode& node);
   bool fits_batch(const std::vector<Name>& names, std::size_t arrays, Remainder remainder);
 

@@ -130,6 +130,16 @@ TEST(Cases, EffectsOnly) {
   expect_case("11_effects_only", plan_case("11_effects_only"), {1, 0, 0});
 }
 
+TEST(Cases, Batches) {
+  const Plan plan = plan_case("13_batches");
+  expect_case("13_batches", plan, {0, 4, 0});
+  for (const Transfer& t : plan.transfers.items) {
+    const Value& value = plan.graph->values[t.value];
+    EXPECT_NE(value.name, "images");
+    EXPECT_TRUE(value.name != "x" || value.type.dtype == DType::u8) << "it is converted behind the transfer";
+  }
+}
+
 TEST(Cases, Endless) {
   const Plan plan = plan_case("12_endless");
   EXPECT_FALSE(plan.ok());
