@@ -1,5 +1,5 @@
 // EventFile: the numbers that a program logs as an event file of TensorBoard: records of a length (u64), its masked CRC-32C, a protobuf
-// message `Event`, and the message's masked CRC-32C (record_writer.h and event.proto of TensorFlow).
+// message `Event`, and the message's masked CRC-32C (RecordWriter and Event of TensorFlow).
 #pragma once
 
 #include <cstdint>

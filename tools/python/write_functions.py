@@ -8,7 +8,7 @@ import sys
 #: Written by hand in cleave/_host.py: it takes a Python function.
 BY_HAND = {"host_call"}
 #: The package has another function of that name, which calls this one for tensors.
-OVERLOADED = {"trace"}
+OVERLOADED = {"trace", "log"}
 #: Methods of a NumPy array, which Tensor has where the vocabulary has a function of that name.
 NUMPY_METHODS = ["all", "any", "argmax", "argmin", "argsort", "astype", "clip", "diagonal", "max", "mean", "min", "prod", "repeat",
                  "round", "sort", "squeeze", "std", "sum", "take", "trace", "var"]

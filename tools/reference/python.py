@@ -22,7 +22,7 @@ stand there, and is a method of `Tensor`, too, where NumPy's arrays have one of 
 PARTS = [
     ("Load a program", ["load", "parse"]),
     ("Trace a function", ["trace", "parameter", "constant", "named", "scope", "place", "allow", "for_loop", "batches",
-                          "while_loop", "until", "cond", "host_function", "host_call"]),
+                          "while_loop", "until", "cond", "host_function", "host_call", "log"]),
     ("Gradients", ["gradient", "value_and_gradient", "stop_gradient", "custom_gradient"]),
     ("Models, plans and runs", ["Model", "TracedModel", "Plan", "Run", "Results"]),
     ("Values and types", ["Tensor", "Type", "Until", "Batches"]),

@@ -19,6 +19,7 @@ from ._errors import Cancelled, Error, FileError, MachineError, PlacementWarning
 from ._gradient import custom_gradient, gradient, stop_gradient, value_and_gradient
 from ._host import host_call, host_function
 from ._load import load, parse
+from ._log import log
 from ._model import Model
 from ._plan import Plan
 from ._run import Results, Run
@@ -31,7 +32,7 @@ __all__ = [
     "Batches", "Cancelled", "Diagnostic", "Error", "FileError", "Location", "MachineError", "Model", "Note", "PlacementWarning", "Plan", "Results",
     "Run", "Tensor", "TracedModel", "Type", "UnknownNameError", "Until", "UsageError", "UserError", "__version__", "allow", "batches",
     "cond", "constant", "custom_gradient",
-    "for_loop", "functions", "gradient", "host_call", "host_function", "load", "named", "optim",
+    "for_loop", "functions", "gradient", "host_call", "host_function", "load", "log", "named", "optim",
     "parameter", "parse", "place", "scope", "stop_gradient", "trace",
     "until", "value_and_gradient", "while_loop",
 ]

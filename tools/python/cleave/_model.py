@@ -5,7 +5,7 @@ import operator
 import os
 import threading
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
@@ -101,7 +101,8 @@ class Model:
         self._states.save(os.fspath(path), self._known())
 
     def load_states(self, path: str | os.PathLike[str]) -> None:
-        """Reads such a file: the next run starts with its values. One FileError lists missing and surplus names; nothing is changed then."""
+        """Reads such a file: the next run starts with its values, or goes on in the run that saved it (`save_every`). One FileError lists
+        missing and surplus names and other types; nothing is changed then."""
         self._states.load(os.fspath(path), self._known())
 
     # Planning.
@@ -130,7 +131,9 @@ class Model:
     def run(self, inputs: Mapping[str, Any] | None = None, /, *, out: Mapping[str, Any] | None = None, device: str | None = None,
             placement: str | None = None, machine: str | os.PathLike[str] | None = None, threads: int | None = None,
             workers: int | None = None,
-            precision: str | None = None, **named: Any) -> Results:
+            precision: str | None = None, log: Callable[[int, dict[str, float]], object] | str | os.PathLike[str] | None = None,
+            tensorboard: str | os.PathLike[str] | None = None, stop_on_nan: bool = False,
+            save: str | os.PathLike[str] | None = None, save_every: int | None = None, **named: Any) -> Results:
         """Runs the program and waits: `model.run({"x": x})["y"]`, or `model.run(x=x)`.
 
         Inputs and parameters are passed by name: NumPy arrays, objects with `__dlpack__` (both are read without a copy, if contiguous),
@@ -142,6 +145,11 @@ class Model:
         for all cores. `workers`: the number of threads that call pure host functions of 0.1 ms or longer; 1, the default: one call at a
         time.
         `precision` of the accelerator's matrix products: "f32", "tf32", "bf16". Ctrl-C ends a run.
+
+        `log`: where the numbers go that the program logs (`cleave.log("loss", loss)`), once for each step: a function `log(step, values)`
+        with a dict of numbers by label, or the path of a CSV file. `tensorboard`: a folder for event files. `stop_on_nan`: a logged NaN
+        raises an error at the line of the operation that made the first one. `save` and `save_every`: the states are saved there, as by
+        `save_states`, after every so many trips of the outermost loop, and `load_states` lets the next run go on in the middle.
         """
         if named:
             inputs = {**inputs, **named} if inputs else named
@@ -149,7 +157,9 @@ class Model:
             inputs = {}
         elif type(inputs) is not dict:
             inputs = _by_name(inputs)
-        if device is None and placement is None and machine is None and threads is None and workers is None and precision is None:
+        more = _more(log, tensorboard, stop_on_nan)
+        if (device is None and placement is None and machine is None and threads is None and workers is None and precision is None
+                and save is None and save_every is None and more is None):
             options = self._options
             usual = self._usual
             if usual is not None:
@@ -158,8 +168,8 @@ class Model:
                     return results
         else:
             options = self._options.over({"device": device, "placement": placement, "machine": machine, "threads": threads, "workers": workers,
-                                          "precision": precision})
-        return self._run(inputs, out, options)[0]
+                                          "precision": precision, "save": save, "save_every": save_every})
+        return self._run(inputs, out, options, more)[0]
 
     def submit(self, inputs: Mapping[str, Any] | None = None, /, *, device: str | None = None, placement: str | None = None,
                machine: str | os.PathLike[str] | None = None, threads: int | None = None, workers: int | None = None, precision: str | None = None,
@@ -168,11 +178,12 @@ class Model:
         given = {**_by_name({} if inputs is None else inputs), **named}
         options = self._options.over({"device": device, "placement": placement, "machine": machine, "threads": threads, "workers": workers,
                                       "precision": precision})
+        position = self._states.position
         executable, program, given = self._ready(given, options)
         changing = self._states.changing(program)
         if changing:
             raise UsageError(f"error: state `{next(iter(changing))}` has another type after each run: run() carries it, submit() cannot")
-        raw = executable.submit(given)
+        raw = executable.submit(given, None if position is None else {"position": position})
         if raw is None:
             self._refuse(given)
         if executable.states:
@@ -200,9 +211,13 @@ class Model:
 
     # Implementation.
 
-    def _run(self, inputs: Mapping[str, Any], out: Mapping[str, Any] | None, options: Options) -> tuple[Results, _cleave.Program]:
+    def _run(self, inputs: Mapping[str, Any], out: Mapping[str, Any] | None, options: Options,
+             more: dict[str, Any] | None = None) -> tuple[Results, _cleave.Program]:
+        position = self._states.position
         executable, program, given = self._ready(inputs, options)
-        results: Results | None = executable.run(given, None if out is None else dict(out))
+        if position is not None:
+            more = {**(more or {}), "position": position}
+        results: Results | None = executable.run(given, None if out is None else dict(out), more)
         if results is None:
             self._refuse(given)
         if executable.states:
@@ -215,6 +230,8 @@ class Model:
         """The executable, its program, and the inputs of the run, which include the states that the executable does not hold itself."""
         self._states.settle()
         program = self._program_for(self._types_of({**self._states.types, **inputs}))
+        if self._states.position is not None and "save_every" not in options.given:
+            options = options.over({"continues": True})
         executable = self._compiled(program, options)
         given = self._states.complete(executable, inputs)
         if options is self._options and not executable.states and not self._states.changing(program):
@@ -305,6 +322,20 @@ def _by_name(inputs: Any) -> dict[str, Any]:
     if not isinstance(inputs, Mapping):
         raise TypeError("cleave: inputs go in by name: run({\"x\": x}) or run(x=x); in their order: model(x)")
     return dict(inputs)
+
+
+def _more(log: Any, tensorboard: Any, stop_on_nan: bool) -> dict[str, Any] | None:
+    """What the module is told of a run besides its arrays; None: nothing."""
+    more: dict[str, Any] = {}
+    if callable(log):
+        more["log"] = log
+    elif log is not None:
+        more["csv"] = os.fspath(log)
+    if tensorboard is not None:
+        more["tensorboard"] = os.fspath(tensorboard)
+    if stop_on_nan:
+        more["stop_on_nan"] = True
+    return more or None
 
 
 def sizes_of(dims: Mapping[str, int] | None) -> dict[str, int]:

@@ -16,7 +16,7 @@ from . import _cleave
 class Options:
     """The options of a run; None stands for cleave's default."""
 
-    NAMES = ("device", "placement", "machine", "threads", "workers", "precision", "warn")
+    NAMES = ("device", "placement", "machine", "threads", "workers", "precision", "warn", "save", "save_every", "continues")
     __slots__ = ("given", "key")
 
     def __init__(self, given: dict[str, Any]) -> None:
@@ -36,10 +36,12 @@ class Options:
 
     @staticmethod
     def _checked(name: str, value: Any) -> Any:
-        if name in ("threads", "workers"):
+        if name in ("threads", "workers", "save_every"):
             return operator.index(value)
-        if name == "machine":
+        if name in ("machine", "save"):
             return os.fspath(value)
+        if name == "continues":
+            return bool(value)
         if name == "warn" and not isinstance(value, str):
             value = list(value)
         good = isinstance(value, list) and all(isinstance(flag, str) for flag in value) if name == "warn" else isinstance(value, str)

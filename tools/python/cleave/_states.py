@@ -1,20 +1,15 @@
 """States: inputs that take an output of the previous run."""
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from . import _cleave
-from ._errors import Error, FileError, UsageError
+from ._errors import Error, UsageError
 from ._run import Results
 from ._types import Type
-
-
-def _file_of(path: str) -> str:
-    return path if path.endswith(".safetensors") else os.path.join(path, "state.safetensors")
 
 
 class States:
@@ -27,6 +22,10 @@ class States:
         self._changing: dict[int, dict[str, str]] = {}  # by program: states whose type differs from run to run
         self._holder: _cleave.Executable | None = None
         self._carried: dict[str, Any] = {}
+        # Where the next run goes on, after `load` of a file that was saved during a run: trip, step, seconds; and the values for it that
+        # are no states.
+        self.position: tuple[int, int, float] | None = None
+        self._others: dict[str, Any] = {}
         # A run in progress that moves the states to another program, and their holder and values if it fails.
         self._moving: tuple[_cleave.RawRun, _cleave.Executable | None, dict[str, Any]] | None = None
 
@@ -54,7 +53,7 @@ class States:
 
     def complete(self, executable: _cleave.Executable, inputs: Mapping[str, Any]) -> dict[str, Any]:
         """The inputs of a run, completed by the states that the executable does not hold."""
-        given = {**self._carried, **inputs}
+        given = {**self._carried, **self._others, **inputs}
         if self._holder is not None and self._holder is not executable:
             for name, _ in self._holder.states:
                 if name not in given:
@@ -71,6 +70,7 @@ class States:
         if run is not None and (self._holder not in (None, executable) or len(carried) != len(self._carried)):
             self._moving = (run, self._holder, self._carried)
         self._holder, self._carried = executable, carried
+        self.position, self._others = None, {}
 
     def settle(self) -> None:
         """Waits for the submitted run that moves the states; if it failed, they are where they were."""
@@ -107,25 +107,19 @@ class States:
         values = {name: self.value(name) for name in self._names(program)}
         if not values:
             raise UsageError(f"error: `{self._model}` has no states to save")
-        file = _file_of(path)
-        if os.path.dirname(file):
-            os.makedirs(os.path.dirname(file), exist_ok=True)
-        _cleave.write_safetensors(file, values, {"format": "cleave", "model": self._model})
+        _cleave.write_states(path, self._model, values)
 
     def _names(self, program: _cleave.Program) -> list[str]:
         """The model's states: the program's own, and those that it cannot keep itself."""
-        return [*program.states, *(name for name in self._wanted if name not in program.states)]
+        return [*program.states, *self._kept_here(program)]
+
+    def _kept_here(self, program: _cleave.Program) -> list[str]:
+        return [name for name in self._wanted if name not in program.states]
 
     def load(self, path: str, program: _cleave.Program) -> None:
-        """Replaces the states by those of such a file, which must have an array for each of them and no other."""
+        """Replaces the states by those of such a file, which must have an array of the right type for each of them and no other."""
         self.settle()
-        file = _file_of(path)
-        values = _cleave.read_safetensors(file)
-        names = self._names(program)
-        wrong = [f"`{name}` is no state of the program" for name in values if name not in names]
-        wrong += [f"it lacks `{name}`" for name in names if name not in values]
-        if wrong:
-            raise FileError(f"error: {file}: not the states of this program; " + "; ".join(wrong))
+        values, self._others, self.position = program.load_states(path, self._kept_here(program))
         self._holder, self._carried = None, values
 
     def reset(self) -> None:
@@ -135,3 +129,4 @@ class States:
             self._holder.reset_states()
         self._holder = None
         self._carried = {}
+        self.position, self._others = None, {}

@@ -8,7 +8,6 @@
 #include <cstring>
 
 #include "graph/array/range.h"
-#include "graph/array/safetensors.h"
 #include "graph/base/exceptions.h"
 #include "tools/python/module/errors.h"
 #include "tools/python/module/gil.h"
@@ -212,25 +211,6 @@ void bind_arrays(nb::module_& module) {
         return range_text(*dtype);
       },
       nb::arg("dtype"), "Which numbers an element type holds, for messages: \"u8 holds 0 to 255\".");
-  module.def(
-      "read_safetensors",
-      [](const std::string& path) {
-        SafeTensors tensors = value_or_raise(read_safetensors(path));
-        nb::dict arrays;
-        for (auto& [name, array] : tensors.arrays) arrays[name.c_str()] = to_numpy(std::move(array), true);
-        return arrays;
-      },
-      nb::arg("path"), nb::sig("def read_safetensors(path: str) -> dict[str, typing.Any]"));
-  module.def(
-      "write_safetensors",
-      [](const std::string& path, const nb::dict& arrays, const std::map<std::string, std::string>& metadata) {
-        SafeTensors tensors;
-        tensors.metadata = metadata;
-        for (auto [name, value] : arrays) tensors.arrays.emplace_back(nb::cast<std::string>(name), to_array(value));
-        check(write_safetensors(path, tensors));
-      },
-      nb::arg("path"), nb::arg("arrays"), nb::arg("metadata"),
-      nb::sig("def write_safetensors(path: str, arrays: dict[str, typing.Any], metadata: dict[str, str]) -> None"));
   module.def("dtypes", [] {
     nb::typed<nb::list, nb::str> names;
     for (int i = 0; i < kDTypeCount; ++i) names.append(std::string(to_string(static_cast<DType>(i))));

@@ -3,15 +3,21 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
 #include <chrono>
 #include <mutex>
+#include <stdexcept>
 
 #include "executor/api/back_ends.h"
 #include "executor/api/executable.h"
+#include "executor/arguments/saved_states.h"
+#include "executor/report/event_file.h"
+#include "executor/report/log_csv.h"
 #include "graph/base/forks.h"
+#include "graph/metrics.h"
 #include "graph/states.h"
 #include "tools/python/module/arrays.h"
 #include "tools/python/module/errors.h"
@@ -76,6 +82,49 @@ class Released {
 
  private:
   std::unique_ptr<T> value_;
+};
+
+/// Where the numbers go that a run logs: a Python function, a CSV file, a folder of event files.
+class Log {
+ public:
+  /// From a dict with `log`, `csv`, `tensorboard`; nothing if it names none of them.
+  static std::shared_ptr<Log> create(const nb::dict& wanted, const Graph& graph, const std::optional<SavedPosition>& position) {
+    const std::optional<std::int64_t> from = position ? std::optional(position->step) : std::nullopt;
+    auto log = std::make_shared<Log>();
+    if (wanted.contains("csv"))
+      log->csv_.emplace(value_or_raise(LogCsv::create(nb::cast<std::string>(wanted["csv"]), logged_labels(graph), from)));
+    if (wanted.contains("tensorboard"))
+      log->events_.emplace(value_or_raise(EventFile::create(nb::cast<std::string>(wanted["tensorboard"]), from)));
+    if (wanted.contains("log")) log->function_.emplace(nb::object(wanted["log"]));
+    return log->csv_ || log->events_ || log->function_ ? log : nullptr;
+  }
+
+  /// What it throws becomes the Error of the run.
+  void add(const LoggedStep& step) {
+    if (Status written = csv_ ? csv_->add(step) : Status(); !written) throw std::runtime_error(written.error().message);
+    if (Status written = events_ ? events_->add(step) : Status(); !written) throw std::runtime_error(written.error().message);
+    if (function_) call(step);
+  }
+
+ private:
+  void call(const LoggedStep& step) {
+    const Gil gil;
+    if (!gil.held()) return;
+    try {
+      nb::dict values;
+      for (const auto& [label, value] : step.values) {
+        const nb::str name(label.data(), label.size());
+        values[name] = is_floating(value.dtype()) ? nb::object(nb::float_(value.at(0))) : to_numpy_copy(value).attr("item")();
+      }
+      function_->get()(step.step, values);
+    } catch (nb::python_error& raised) {
+      throw std::runtime_error(keep_exception(raised, "`log`"));
+    }
+  }
+
+  std::optional<LogCsv> csv_;
+  std::optional<EventFile> events_;
+  std::optional<SharedObject> function_;
 };
 
 /// The results of a run as cleave.Results, a dict with more attributes. `out`: arrays of the caller that were written.
@@ -199,9 +248,10 @@ class PythonExecutable {
   }
 
   /// Returns None if the inputs have other types than those that this was compiled for.
-  nb::object run(nb::handle inputs, nb::handle out) const {
+  nb::object run(nb::handle inputs, nb::handle out, nb::handle more) const {
     RunOptions options = options_for(inputs, out);
     if (!fits(options)) return nb::none();
+    add(more, options);
     const StopOnInterrupt interrupt;
     options.stop = interrupt.token();
     Result<RunResult> result = without_gil([&] {
@@ -216,9 +266,10 @@ class PythonExecutable {
     if (result->diagnostics.has_errors()) raise(result->diagnostics);
     return to_results(std::move(result->outputs), true, result->seconds, result->simulated_seconds, out);
   }
-  std::unique_ptr<PythonRun> submit(nb::handle inputs) const {
+  std::unique_ptr<PythonRun> submit(nb::handle inputs, nb::handle more) const {
     RunOptions options = options_for(inputs, nb::none());
     if (!fits(options)) return nullptr;
+    add(more, options);
     return std::make_unique<PythonRun>(without_gil([&] { return executable_->submit(std::move(options)); }));
   }
   /// The seconds of the fastest run, called from C++, for comparison.
@@ -247,6 +298,19 @@ class PythonExecutable {
   }
 
  private:
+  /// Adds what `more`, a dict or None, says: where logged numbers go, `stop_on_nan`, and the `position` where the run goes on.
+  void add(nb::handle more, RunOptions& options) const {
+    if (more.is_none()) return;
+    const auto wanted = nb::cast<nb::dict>(more);
+    options.stop_on_nan = wanted.contains("stop_on_nan") && nb::cast<bool>(wanted["stop_on_nan"]);
+    if (wanted.contains("position")) {
+      const auto [trip, step, seconds] = nb::cast<std::tuple<std::int64_t, std::int64_t, double>>(wanted["position"]);
+      options.position = SavedPosition{trip, step, seconds};
+      check(runtime::check_carried(*executable_->plan().graph, options.inputs, "the loaded states"));
+    }
+    if (std::shared_ptr<Log> log = Log::create(wanted, *executable_->plan().graph, options.position))
+      options.on_log = [log = std::move(log)](const LoggedStep& step) { log->add(step); };
+  }
   [[nodiscard]] RunOptions options_for(nb::handle inputs, nb::handle out) const {
     RunOptions options;
     options.inputs = to_arrays(inputs, types_);
@@ -293,9 +357,10 @@ void bind_execution(nb::module_& module) {
       .def("results", &PythonRun::results, nb::sig("def results(self) -> typing.Any"));
   module.def("end_runs", [] { without_gil([] { orphans().end(); }); });
   nb::class_<PythonExecutable>(module, "Executable", "A program made ready to run.")
-      .def("run", &PythonExecutable::run, nb::arg("inputs"), nb::arg("out").none(),
-           nb::sig("def run(self, inputs: object, out: object | None) -> typing.Any"))
-      .def("submit", &PythonExecutable::submit, nb::arg("inputs"), nb::sig("def submit(self, inputs: object) -> RawRun | None"))
+      .def("run", &PythonExecutable::run, nb::arg("inputs"), nb::arg("out").none(), nb::arg("more").none() = nb::none(),
+           nb::sig("def run(self, inputs: object, out: object | None, more: dict[str, typing.Any] | None = None) -> typing.Any"))
+      .def("submit", &PythonExecutable::submit, nb::arg("inputs"), nb::arg("more").none() = nb::none(),
+           nb::sig("def submit(self, inputs: object, more: dict[str, typing.Any] | None = None) -> RawRun | None"))
       .def("shortest_run", &PythonExecutable::shortest_run, nb::arg("inputs"), nb::arg("count"))
       .def_prop_ro("simulates", &PythonExecutable::simulates)
       .def_prop_ro("states", &PythonExecutable::states)

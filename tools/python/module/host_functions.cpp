@@ -84,13 +84,7 @@ Status call(const PythonFunction& function, const SharedObject& callable, std::s
     const nb::object returned = callable.get()(*nb::tuple(arguments));
     return fill_all(function, returned, results);
   } catch (nb::python_error& raised) {
-    const std::string type = nb::cast<std::string>(nb::str(raised.type().attr("__name__")));
-    const std::string words = nb::cast<std::string>(nb::str(raised.value()));
-    Error error = mistake(function, "raised " + type + (words.empty() ? "" : ": " + words));
-    nb::object exception = nb::borrow(raised.value());
-    if (raised.traceback().is_valid()) PyException_SetTraceback(exception.ptr(), raised.traceback().ptr());
-    exceptions().put(error.message, std::move(exception));
-    return error;
+    return Error{keep_exception(raised, "host function `" + function.name + "`"), {}, ErrorKind::user};
   } catch (const std::exception& thrown) {  // from nanobind: the returned object is no array
     return mistake(function, std::string("returned what is no array: ") + thrown.what());
   }
@@ -111,6 +105,16 @@ std::shared_ptr<const HostFunction> make_host_function(PythonFunction function, 
     return call(function, *callable, inputs, results);
   };
   return made;
+}
+
+std::string keep_exception(nb::python_error& raised, const std::string& who) {
+  const std::string type = nb::cast<std::string>(nb::str(raised.type().attr("__name__")));
+  const std::string words = nb::cast<std::string>(nb::str(raised.value()));
+  std::string message = who + " raised " + type + (words.empty() ? "" : ": " + words);
+  nb::object exception = nb::borrow(raised.value());
+  if (raised.traceback().is_valid()) PyException_SetTraceback(exception.ptr(), raised.traceback().ptr());
+  exceptions().put(message, std::move(exception));
+  return message;
 }
 
 nb::object take_exception(const std::string& message) {

@@ -26,6 +26,8 @@ struct PythonFunction {
 /// take_exception().
 std::shared_ptr<const HostFunction> make_host_function(PythonFunction function, nb::object callable);
 
+/// Keeps the exception that `who` raised, for take_exception(). Returns the text of its Error: "host function `f` raised ValueError: …".
+std::string keep_exception(nb::python_error& raised, const std::string& who);
 /// The exception of a host function that an Error with this message reports; None if there is none.
 nb::object take_exception(const std::string& message);
 /// A KeyboardInterrupt raised while a host function ran; None if there is none.

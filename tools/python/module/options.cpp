@@ -56,6 +56,13 @@ CompileOptions compile_options(nb::handle dict) {
       options.keep = keep == "all" ? CompileOptions::Keep::all : CompileOptions::Keep::automatic;
     } else if (name == "precision") {
       options.executor.precision = precision_named(nb::cast<std::string>(value));
+    } else if (name == "save") {
+      options.save.path = nb::cast<std::string>(value);
+    } else if (name == "save_every") {
+      options.save.every = nb::cast<std::int64_t>(value);
+      if (options.save.every < 1) refuse("`save_every` is the number of trips after which the states are saved, at least 1");
+    } else if (name == "continues") {
+      options.save.continues = nb::cast<bool>(value);
     } else if (name == "warn") {
       for (const auto& flag : nb::cast<std::vector<std::string>>(value))
         if (!options.diagnostics.parse("W" + flag)) refuse("no flag -W" + flag);
@@ -63,6 +70,7 @@ CompileOptions compile_options(nb::handle dict) {
       refuse("no option `" + name + "`");
     }
   }
+  if (options.save.path.empty() != (options.save.every == 0)) refuse("`save` and `save_every` belong together: the states are saved there");
   return options;
 }
 

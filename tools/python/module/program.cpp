@@ -8,6 +8,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "executor/api/wiring.h"
+#include "executor/arguments/saved_states.h"
 #include "graph/base/exceptions.h"
 #include "graph/passes/seed.h"
 #include "graph/statement_paths.h"
@@ -113,6 +114,18 @@ Program with_states(const Program& program, const std::map<std::string, std::str
   return Program(std::move(graph));
 }
 
+/// States, the other values with which a run goes on, and its position (trip, step, seconds) or None. `others`: names of states that the
+/// program itself does not keep.
+nb::object load_states(const Program& program, const std::string& path, const std::vector<std::string>& others) {
+  runtime::LoadedStates loaded = value_or_raise(runtime::load_states(*program.graph, path, others));
+  nb::dict states, rest;
+  const std::map<std::string, Array> inputs = loaded.inputs();
+  for (const auto& [name, array] : inputs) (loaded.states.contains(name) ? states : rest)[name.c_str()] = to_numpy(array, true);
+  nb::object position = nb::none();
+  if (loaded.position) position = nb::make_tuple(loaded.position->trip, loaded.position->step, loaded.position->seconds);
+  return nb::make_tuple(states, rest, position);
+}
+
 std::shared_ptr<Plan> make_plan(const Program& program, nb::handle options) {
   const CompileOptions chosen = compile_options(options);
   Result<Plan> plan = without_gil([&]() -> Result<Plan> {
@@ -159,7 +172,19 @@ void bind_program(nb::module_& module) {
                      for (const GraphState& state : states_of(*program.graph)) names.push_back(program.graph->values[state.value].name);
                      return names;
                    })
+      .def("load_states", &load_states, nb::arg("path"), nb::arg("others"),
+           nb::sig("def load_states(self, path: str, others: list[str]) -> tuple[dict[str, typing.Any], dict[str, typing.Any], "
+                   "tuple[int, int, float] | None]"))
       .def("plan", &make_plan);
+  module.def(
+      "write_states",
+      [](const std::string& path, const std::string& model, const nb::dict& arrays) {
+        std::vector<std::pair<std::string, Array>> values;
+        for (auto [name, value] : arrays) values.emplace_back(nb::cast<std::string>(name), to_array(value));
+        check(runtime::write_states(path, model, std::move(values)));
+      },
+      nb::arg("path"), nb::arg("model"), nb::arg("arrays"),
+      nb::sig("def write_states(path: str, model: str, arrays: dict[str, typing.Any]) -> None"));
 
   module.def("declared_inputs", &inputs_of, nb::arg("path"), nb::arg("text").none(), "Names and types of inputs, as they are written.");
 
