@@ -314,9 +314,9 @@ TEST(CustomGradientInModels, MistakesAreAtTheirLine) {
            "\n" + rule + "program:\n  - g: gradient(sum(f(x)), x)\noutputs: [g]\n";
   };
   EXPECT_EQ(first_error(with("g", "  g: {takes: [x, y, dy], do: [{a: dy}, {b: dy}], returns: [a, b]}\n")),
-            "10: the gradient of `f` gives 2 values, but there is 1 floating operand: one each");
+            "7: the gradient of `f` gives 2 values, but there is 1 floating operand: one each");
   EXPECT_EQ(first_error(with("g", "  g: {takes: [x, y, dy], do: [{a: sum(dy)}], returns: a}\n")),
-            "10: the gradient of `f` gives f64[] for operand 1, which is f64[3]");
+            "7: the gradient of `f` gives f64[] for operand 1, which is f64[3]");
   EXPECT_EQ(first_error(with("g", "  g: {takes: [x, dy], do: [{a: dy}], returns: a}\n")),
             "7: `g` takes 2 arguments; as the gradient of `f` it is given 3: the arguments, the results, and a cotangent for each result");
   EXPECT_EQ(first_error(with("{function: g, reads: [input]}", "  g: {takes: [dy], do: [{a: dy}], returns: a}\n")),
