@@ -285,6 +285,18 @@ TEST(CustomGradientInModels, IsAFunctionOfTheModel) {
   expect_near(computed(graph, {{"x", row({0.3, 1.1, -0.8})}}, "g").numbers, {4, 8, -8});
 }
 
+TEST(CustomGradientInModels, TakesNumbersForConstants) {
+  const auto text = [](const std::string& returned, const std::string& call) {
+    return "inputs: {x: \"f64[3]\"}\nfunctions:\n  soft:\n    takes: [x, sharp=0.1]\n    do: [{y: sign(x)}]\n    returns: y\n"
+           "    gradient: g\n  g:\n    takes: [x, sharp, y, dy]\n    do: [{dx: dy * sharp * x}, {ds: sum(dy)}]\n    returns: " +
+           returned + "\nprogram:\n  - g: gradient(sum(" + call + " * 2 + x), x)\noutputs: [g]\n";
+  };
+  for (const char* returned : {"dx", "[dx, ds]"}) {
+    expect_near(computed(model(text(returned, "soft(x)")), {{"x", row({3, -1, 2})}}, "g").numbers, {1.6, 0.8, 1.4}, 1e-14);
+    expect_near(computed(model(text(returned, "soft(2.5)")), {{"x", row({3, -1, 2})}}, "g").numbers, {1, 1, 1});
+  }
+}
+
 TEST(CustomGradientInModels, TakesGroupsApart) {
   const Graph graph = model(
       "inputs: {x: \"f64[2]\"}\nparameters:\n  p: {w: {type: \"f64[2]\", value: 3}, b: {type: \"f64[]\", value: 1}}\nfunctions:\n"
