@@ -27,7 +27,7 @@ class CustomGradient {
   [[nodiscard]] const std::vector<Operand>& results() const { return results_; }
   /// What the rule is given: operands, results, and one cotangent for each result.
   [[nodiscard]] std::vector<Operand> given(RuleReads reads) const;
-  /// The types of the cotangents that the rule must give: those of the floating operands.
+  /// The types of the cotangents that the rule must give: those of the floating operands. Numbers (literals) are constants.
   [[nodiscard]] const std::vector<TensorType>& wanted() const { return wanted_; }
   /// Ends the rule, which gives these cotangents. A wrong number or type of them is an error at the location.
   void end(std::span<const Operand> cotangents);

@@ -335,8 +335,8 @@ Arguments rebuilt(const Arguments& like, const Operands& operands, std::size_t& 
 }  // namespace
 
 Arguments Evaluator::with_gradient(const std::string& name, const GradientKey& key, const Arguments& arguments, const Arguments& results,
-                                   Span call) {
-  CustomGradient custom(tracer, name, operands_of(arguments), operands_of(results), location(call));
+                                   Span place) {
+  CustomGradient custom(tracer, name, operands_of(arguments), operands_of(results), location(place));
   const Operands given = custom.given(key.reads);
   Arguments parts;
   std::size_t next = 0;
@@ -348,7 +348,7 @@ Arguments Evaluator::with_gradient(const std::string& name, const GradientKey& k
   if (key.reads.results) add(results);
   add(results);  // the cotangents
   const std::string& rule = key.function.text;
-  custom.end(operands_of(inliner && inliner->takes(rule) ? inliner->inline_call(rule, parts, call) : call_host(rule, given, call)));
+  custom.end(operands_of(inliner && inliner->takes(rule) ? inliner->inline_call(rule, parts, place) : call_host(rule, given, place)));
   next = 0;
   return rebuilt(results, custom.results(), next);
 }

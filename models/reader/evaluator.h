@@ -82,9 +82,10 @@ struct Evaluator {
   /// Whether every name in a type is a dim; reports the first name that is not.
   bool check_sizes(const Expression& type);
 
-  /// The results of a call of `name` at `call`, and from here on the gradient that `key` states for them. `arguments` and `results` may be
-  /// groups.
-  Arguments with_gradient(const std::string& name, const GradientKey& key, const Arguments& arguments, const Arguments& results, Span call);
+  /// `results` of a call of `name`, which have the gradient that `key` states from here on; it is recorded, and mistakes are said, at
+  /// `place`. `arguments` and `results` may be groups.
+  Arguments with_gradient(const std::string& name, const GradientKey& key, const Arguments& arguments, const Arguments& results,
+                          Span place);
   /// Calls a host function of the model, with its gradient.
   Arguments call_host(const std::string& name, Operands operands, Span call);
   /// Whether an op or function has this name; if not, reports it.

@@ -358,9 +358,10 @@ Arguments Program::inline_call(std::string_view name, const Arguments& arguments
     if (!returned.empty()) results[i] = returned.front();
   }
   evaluator_.scopes.pop();
+  if (const auto& gradient = function.gradient; gradient && !stopped())
+    results = evaluator_.with_gradient(function.name.text, *gradient, arguments, results, gradient->function.span);
   tracer.pop_scope();
   evaluator_.errors.set_via(tracer.chained({}).via);
-  if (function.gradient && !stopped()) results = evaluator_.with_gradient(function.name.text, *function.gradient, arguments, results, call);
   --depth_;
   return results;
 }

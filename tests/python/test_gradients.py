@@ -278,6 +278,13 @@ def test_a_host_function_has_a_host_function_as_its_gradient():
         np.sin, "f64[2]", x, gradient=lambda x, y, cotangent: np.cos(x) * cotangent)), x), w), np.cos(w))
 
 
+def test_a_number_given_to_a_host_function_has_a_cotangent():
+    def scaled(x):
+        return cleave.host_call(lambda a, b: a * b, "f64[2]", x, 2.0, gradient=lambda a, b, y, c: (c * b, np.float32(np.sum(c * a))))
+
+    assert run(lambda x: cleave.gradient(cleave.sum(scaled(x)), x), np.float64([1, 5])).tolist() == [2, 2]
+
+
 def test_the_gradient_of_a_host_function_has_a_gradient():
     @cleave.host_function(lambda x: x, pure=True)
     def sixth(x):

@@ -285,6 +285,18 @@ TEST(CustomGradientInModels, IsAFunctionOfTheModel) {
   expect_near(computed(graph, {{"x", row({0.3, 1.1, -0.8})}}, "g").numbers, {4, 8, -8});
 }
 
+TEST(CustomGradientInModels, TakesNumbersForConstants) {
+  const auto text = [](const std::string& returned, const std::string& call) {
+    return "inputs: {x: \"f64[3]\"}\nfunctions:\n  soft:\n    takes: [x, sharp=0.1]\n    do: [{y: sign(x)}]\n    returns: y\n"
+           "    gradient: g\n  g:\n    takes: [x, sharp, y, dy]\n    do: [{dx: dy * sharp * x}, {ds: sum(dy)}]\n    returns: " +
+           returned + "\nprogram:\n  - g: gradient(sum(" + call + " * 2 + x), x)\noutputs: [g]\n";
+  };
+  for (const char* returned : {"dx", "[dx, ds]"}) {
+    expect_near(computed(model(text(returned, "soft(x)")), {{"x", row({3, -1, 2})}}, "g").numbers, {1.6, 0.8, 1.4}, 1e-14);
+    expect_near(computed(model(text(returned, "soft(2.5)")), {{"x", row({3, -1, 2})}}, "g").numbers, {1, 1, 1});
+  }
+}
+
 TEST(CustomGradientInModels, TakesGroupsApart) {
   const Graph graph = model(
       "inputs: {x: \"f64[2]\"}\nparameters:\n  p: {w: {type: \"f64[2]\", value: 3}, b: {type: \"f64[]\", value: 1}}\nfunctions:\n"
@@ -314,9 +326,9 @@ TEST(CustomGradientInModels, MistakesAreAtTheirLine) {
            "\n" + rule + "program:\n  - g: gradient(sum(f(x)), x)\noutputs: [g]\n";
   };
   EXPECT_EQ(first_error(with("g", "  g: {takes: [x, y, dy], do: [{a: dy}, {b: dy}], returns: [a, b]}\n")),
-            "10: the gradient of `f` gives 2 values, but there is 1 floating operand: one each");
+            "7: the gradient of `f` gives 2 values, but there is 1 floating operand: one each");
   EXPECT_EQ(first_error(with("g", "  g: {takes: [x, y, dy], do: [{a: sum(dy)}], returns: a}\n")),
-            "10: the gradient of `f` gives f64[] for operand 1, which is f64[3]");
+            "7: the gradient of `f` gives f64[] for operand 1, which is f64[3]");
   EXPECT_EQ(first_error(with("g", "  g: {takes: [x, dy], do: [{a: dy}], returns: a}\n")),
             "7: `g` takes 2 arguments; as the gradient of `f` it is given 3: the arguments, the results, and a cotangent for each result");
   EXPECT_EQ(first_error(with("{function: g, reads: [input]}", "  g: {takes: [dy], do: [{a: dy}], returns: a}\n")),

@@ -4,11 +4,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from . import _cleave
 from ._gradient import Differentiable
 from ._tensor import Tensor, name_results, operand, recorder, traces
 from ._types import Type, TypeLike, dtype_name
 from ._where import here, statement
+
+
+_NUMBERS: dict[type, Any] = {bool: np.bool_, int: np.int32, float: np.float32}
 
 
 def host_call(function: Callable[..., Any], results: TypeLike | Sequence[TypeLike] | None, *inputs: Any, name: str | None = None,
@@ -35,6 +40,9 @@ def host_call(function: Callable[..., Any], results: TypeLike | Sequence[TypeLik
     called: str = name or getattr(function, "__name__", None) or type(function).__name__
     declared = _cleave.HostFunction(called, texts, pure, seconds, deadline, copy)
     given_inputs = [operand(value, owner) for value in inputs]
+    if gradient is not None:  # a number has a cotangent as any other input
+        given_inputs = [owner.constant(np.asarray(value, _NUMBERS[type(value)]), place) if type(value) in _NUMBERS else value
+                        for value in given_inputs]
     found = owner.host_call(declared, function, given_inputs, place)
     if gradient is not None and found:
         found = _with_gradient(gradient, declared_as=(called, pure, deadline, copy), owner=owner, inputs=given_inputs, results=found)
