@@ -270,16 +270,16 @@ Graph asleep(double producer, double step, int trips) {
 }
 
 TEST_P(Producers, HideTheirTimeBehindTheStep) {
-  constexpr int kTrips = 16;
+  constexpr int kMadeTrips = 16;
   for (const auto& [producer, step] : {std::pair(1e-2, 5e-3), std::pair(5e-3, 1e-2), std::pair(15e-3, 5e-3)}) {
     for (const int workers : {0, 1, 2, 3}) {
       const double expected = workers == 0 ? producer + step : std::max(producer / workers, step);
-      const Executable program = compiled(asleep(producer, step, kTrips), with_workers(GetParam(), workers));
+      const Executable program = compiled(asleep(producer, step, kMadeTrips), with_workers(GetParam(), workers));
       const double begin = workers == 0 ? 0 : producer;  // the first data
       const double predicted = program.plan().predicted_seconds;
-      EXPECT_NEAR(predicted, expected * kTrips + begin, 0.05 * expected * kTrips) << producer << " " << step << " " << workers;
+      EXPECT_NEAR(predicted, expected * kMadeTrips + begin, 0.05 * expected * kMadeTrips) << producer << " " << step << " " << workers;
       double best = 1e9, simulated = 0;
-      for (int i = 0; i < 4 && best > 1.05 * (expected * kTrips + begin); ++i) {
+      for (int i = 0; i < 4 && best > 1.05 * (expected * kMadeTrips + begin); ++i) {
         const Result<RunResult> result = run(program);
         ASSERT_TRUE(result.ok()) << result.error().message;
         best = std::min(best, result->seconds);
@@ -289,7 +289,7 @@ TEST_P(Producers, HideTheirTimeBehindTheStep) {
         EXPECT_NEAR(simulated, predicted, 0.05 * predicted) << workers << " workers";
       }
       if (!kSanitized) {
-        EXPECT_LT(best, 1.25 * (expected * kTrips + begin)) << producer << " " << step << " " << workers;
+        EXPECT_LT(best, 1.25 * (expected * kMadeTrips + begin)) << producer << " " << step << " " << workers;
       }
     }
   }
