@@ -16,6 +16,7 @@
 #include "partitioner/apply/baselines.h"
 #include "partitioner/apply/host_flow.h"
 #include "partitioner/apply/lower_bound.h"
+#include "partitioner/apply/producers.h"
 #include "partitioner/apply/refine.h"
 #include "partitioner/apply/rounds.h"
 #include "partitioner/apply/sunk_program.h"
@@ -261,6 +262,8 @@ constexpr Step kSteps[] = {
      [](Draft& d) { d.baselines = predict_baselines(*d.planned, std::move(d.baselines)); }},
     {{"adopt", "the chosen placement becomes the plan"},
      [](Draft& d) { adopt_chosen(d); }},
+    {{"data", "how fast workers make the data of loops ahead, and how many would be fast enough"},
+     [](Draft& d) { d.plan.data = find_produced_data(d.plan.program, d.plan.transfers, d.plan.costed, d.chosen.schedule); }, wants_account},
     {{"round-trips", "host work between two pieces of accelerator work"},
      [](Draft& d) { d.plan.round_trips = find_all_round_trips(d); }, wants_account},
     {{"account", "how the time of a run is spent"},

@@ -43,6 +43,7 @@ struct Plan {
   std::vector<Advice> advice;  ///< the diagnostics that can be resolved by an edit of the program
   std::vector<Fix> fixes;      ///< `advice` as edits of the model's text; filled in by callers that know the text (models/fixes.h)
   planner::Program program;
+  std::vector<planner::ProducedData> data;  ///< the predicted times of data that are made ahead, by producer of the program
   double predicted_seconds = 0;
   /// The part of `predicted_seconds` in which the accelerator waits for a value or a decision of the host.
   double predicted_wait_seconds = 0;

@@ -36,10 +36,14 @@ WorkerCalls calls_by_workers(const Graph& graph) {
 std::vector<Cure> worker_cures(const Plan& plan, int workers, const SecondsWithWorkers& seconds_with) {
   std::vector<Cure> helpful;
   const WorkerCalls calls = calls_by_workers(*plan.graph);
-  if (calls.all < 2 || plan.graph->nodes.size() > kMostNodesForWorkers) return helpful;
+  int hiding = 0;  // workers that would make the data of all loops in time
+  for (const ProducedData& data : plan.data) hiding = std::max(hiding, data.hidden_by.value_or(0));
+  if ((calls.all < 2 && hiding == 0) || plan.graph->nodes.size() > kMostNodesForWorkers) return helpful;
   double best = plan.predicted_seconds;
   int tried = workers;
-  for (const int more : {2, calls.together}) {
+  std::vector<int> numbers = {calls.all < 2 ? 0 : 2, calls.together, hiding};
+  std::sort(numbers.begin(), numbers.end());
+  for (const int more : numbers) {
     if (more <= tried) continue;
     tried = more;
     const std::optional<double> seconds = seconds_with(more);

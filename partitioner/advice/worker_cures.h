@@ -13,8 +13,8 @@ namespace cleave::planner {
 /// The predicted time of a run with this many workers; empty if there is no such plan.
 using SecondsWithWorkers = std::function<std::optional<double>(int workers)>;
 
-/// The numbers of workers that shorten the run of `plan`, which has `workers`, the best first. It tries 2, and the number of calls in one
-/// region that workers may make.
+/// The numbers of workers that shorten the run of `plan`, which has `workers`, the best first. It tries 2, the number of calls in one
+/// region that workers may make, and the number that would make the data of loops in time.
 std::vector<Cure> worker_cures(const Plan& plan, int workers, const SecondsWithWorkers& seconds_with);
 
 /// The cures of an account with those by workers in front. If there are any, the cures by threads of the functions' own are dropped: a flag

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "partitioner/apply/producers.h"
 #include "partitioner/apply/program.h"
 
 namespace cleave::planner {
@@ -62,8 +63,8 @@ Baselines predict_baselines(const PlannedGraph& planned, Baselines baselines) {
     const bool host = std::none_of(on.begin(), on.end(), [](auto copy) { return copy != 0; });
     Baseline& predicted = host ? baselines.host : baselines.accelerator;
     if (host && pinned) continue;  // this baseline ignores pins
-    // Without calls beside others, steps run one after the other and nothing is transferred, so the cost is the time.
-    predicted.predicted_seconds = host && !calls_run_beside(graph, planned.costed.workers)
+    // Without calls beside others and data made ahead, steps run one after the other and nothing is transferred, so the cost is the time.
+    predicted.predicted_seconds = host && !calls_run_beside(graph, planned.costed.workers) && !may_have_producers(graph, planned.costed)
                                       ? baseline->placement->objective_seconds
                                       : predicted_seconds(planned, *baseline->placement);
   }

@@ -1,10 +1,12 @@
 #include "partitioner/apply/producers.h"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 #include <utility>
 
 #include "graph/trips.h"
+#include "partitioner/apply/predict.h"
 #include "partitioner/apply/step_costs.h"
 
 namespace cleave::planner {
@@ -47,12 +49,18 @@ class ProducerSearch {
     if (!stated) keep_long_work(body);
     Producer producer{loop.node, std::max(static_cast<int>(stated.value_or(kPrefetch)), program_.workers), {}};
     double seconds = 0;
+    bool counts = false;
     for (const Step& step : body.steps) {
       if (step.kind != StepKind::compute || !ahead_[step.node]) continue;
       producer.nodes.push_back(step.node);
       seconds += seconds_[step.node];
+      for (const ValueId input : graph_.nodes[step.node].inputs) {
+        const Node& read = graph_.producer(input);
+        counts = counts || (read.kind == NodeKind::counter && read.owner == loop.node);
+      }
     }
-    if (!producer.nodes.empty() && (stated || seconds >= kWorthAhead)) return found.push_back(std::move(producer));
+    // What is the same in each trip is better computed in front of the loop, as a diagnostic says.
+    if (counts && (stated || seconds >= kWorthAhead)) return found.push_back(std::move(producer));
     for (const NodeId each : producer.nodes) ahead_[each] = 0;
   }
 
@@ -196,7 +204,78 @@ class ProducerSearch {
   IdVector<ValueId, std::uint8_t> made_;     ///< scratch of one loop; zero in between
 };
 
+constexpr int kMostWorkersTried = 64;
+
+/// The pace of a loop in a simulated run.
+double pace_of(const Schedule& schedule, NodeId loop) {
+  for (const Production& each : schedule.productions)
+    if (each.loop == loop) return each.pace_seconds;
+  return 0;
+}
+
+/// The elapsed time of a trip if its data took no time.
+double step_without(const Producer& producer, const StepTimes& times, const Program& program, const Transfers& transfers,
+                    const CostedProblem& costed) {
+  StepTimes without = times;
+  for (const NodeId node : producer.nodes) without.steps[kHost.index][node] = 0;
+  return pace_of(predict_with(without, program, transfers, costed), producer.loop);
+}
+
+/// The least number of workers with which the loop's pace is that of its step.
+std::optional<int> find_hiding(const ProducedData& data, const StepTimes& times, const Program& program, const Transfers& transfers,
+                               const CostedProblem& costed) {
+  if (!data.slow() || data.seconds > kMostWorkersTried * data.step_seconds) return std::nullopt;
+  Program with = program;
+  with.workers = std::max(data.workers + 1, static_cast<int>(std::ceil(data.seconds / (ProducedData::kSlowProducer * data.step_seconds))));
+  for (Producer& producer : with.producers) producer.ahead = std::max(producer.ahead, with.workers);
+  const double pace = pace_of(predict_with(times, with, transfers, costed), data.loop);
+  return pace <= ProducedData::kSlowProducer * data.step_seconds ? std::optional(with.workers) : std::nullopt;
+}
+
 }  // namespace
+
+std::vector<ProducedData> find_produced_data(const Program& program, const Transfers& transfers, const CostedProblem& costed,
+                                             const Schedule& schedule) {
+  std::vector<ProducedData> all;
+  const StepTimes times = program.producers.empty() ? StepTimes() : step_times(program, costed);
+  for (const Producer& producer : program.producers) {
+    if (pace_of(schedule, producer.loop) <= 0) continue;
+    ProducedData data{producer.loop, program.workers, 0, 0, producer.nodes.front(), 0, std::nullopt};
+    for (const NodeId node : producer.nodes) {
+      const double seconds = times.steps[kHost.index][node];
+      data.seconds += seconds;
+      if (seconds <= data.longest_seconds) continue;
+      data.longest = node;
+      data.longest_seconds = seconds;
+    }
+    data.step_seconds = step_without(producer, times, program, transfers, costed);
+    data.hidden_by = find_hiding(data, times, program, transfers, costed);
+    all.push_back(data);
+  }
+  return all;
+}
+
+bool may_have_producers(const Graph& graph, const CostedProblem& costed) {
+  if (costed.workers < 1) return false;
+  for (const Region& region : graph.regions) {
+    if (region.kind != RegionKind::for_body || stated_prefetch(graph.nodes[region.owner]) == 0) continue;
+    double seconds = stated_prefetch(graph.nodes[region.owner]) ? kWorthAhead : 0;
+    bool any = false;
+    const auto known = [&](ValueId value) {
+      const Value& read = graph.values[value];
+      const NodeKind kind = graph.nodes[read.producer].kind;
+      return &graph.regions[read.region] != &region || kind == NodeKind::counter || kind == NodeKind::constant;
+    };
+    for (const NodeId id : region.nodes) {
+      const Node& node = graph.nodes[id];
+      if (node.kind != NodeKind::operation || graph.purity(id) != Purity::pure) continue;
+      any = any || std::all_of(node.inputs.begin(), node.inputs.end(), known);
+      seconds += costed.problem.nodes[id.index].host_seconds;
+    }
+    if (any && seconds >= kWorthAhead) return true;
+  }
+  return false;
+}
 
 std::vector<Producer> find_producers(const Program& program, const CostedProblem& costed) {
   if (program.workers < 1) return {};

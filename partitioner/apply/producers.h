@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "partitioner/apply/program.h"
+#include "partitioner/apply/schedule.h"
+#include "partitioner/apply/transfers.h"
 #include "partitioner/machine/costs.h"
 
 namespace cleave::planner {
@@ -17,5 +19,12 @@ inline constexpr double kWorthAhead = HostFunction::kWorthAWorker;
 /// producer as a whole or not at all. With one worker, a function that the host also calls elsewhere belongs to none, so that it is called
 /// by one thread at a time.
 std::vector<Producer> find_producers(const Program& program, const CostedProblem& costed);
+
+/// Whether a program of the graph may have producers. Quick, and true too often rather than not often enough.
+bool may_have_producers(const Graph& graph, const CostedProblem& costed);
+
+/// The predicted times of the data of each producer. `schedule` must be the program's.
+std::vector<ProducedData> find_produced_data(const Program& program, const Transfers& transfers, const CostedProblem& costed,
+                                             const Schedule& schedule);
 
 }  // namespace cleave::planner

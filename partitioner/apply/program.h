@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -87,6 +88,24 @@ struct Producer {
   NodeId loop;
   int ahead = 0;              ///< trips whose data may be under way or ready at once, beside those of the current trip
   std::vector<NodeId> nodes;  ///< operations of the body, in the order of their steps
+};
+
+/// The predicted times of the data that one producer makes.
+struct ProducedData {
+  NodeId loop;
+  int workers = 1;
+  double seconds = 0;          ///< a worker's time for the data of one trip
+  double step_seconds = 0;     ///< elapsed time from one trip to the next, if the data took no time
+  NodeId longest;              ///< the producer's longest operation
+  double longest_seconds = 0;  ///< for one trip
+  std::optional<int>
+      hidden_by;  ///< the least number of workers, found by trying, with which the data are ready in time; none: nobody waits
+
+  /// The time after which all workers together have made the data of one more trip.
+  [[nodiscard]] double seconds_by_all() const { return seconds / workers; }
+  /// Whether the loop waits for its data in every trip.
+  [[nodiscard]] bool slow() const { return seconds_by_all() > kSlowProducer * step_seconds; }
+  static constexpr double kSlowProducer = 1.05;
 };
 
 struct Program {

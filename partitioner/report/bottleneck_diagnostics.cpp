@@ -21,6 +21,7 @@ class Bottlenecks {
       : plan_(plan), graph_(*plan.graph), account_(plan.account), costly_(costly), options_(options), diagnostics_(diagnostics) {}
 
   void run() {
+    slow_data();
     waited_for(account_.producers, DiagnosticKind::slow_producer);
     waited_for(account_.consumers, DiagnosticKind::slow_consumer);
     full_channels();
@@ -35,13 +36,41 @@ class Bottlenecks {
     return by_user && !costly_.contains(node) && !said_at(diagnostics_, DiagnosticKind::invariant_host_work, graph_.nodes[node].location);
   }
 
+  /// Reports loops that wait for data which workers make ahead.
+  void slow_data() {
+    const std::optional<Severity> severity = options_.severity_of(DiagnosticKind::slow_producer);
+    for (const Producer& producer : plan_.program.producers) data_.insert(producer.nodes.begin(), producer.nodes.end());
+    for (const ProducedData& data : plan_.data) {
+      const SourceLocation& made = graph_.nodes[data.longest].location;
+      if (!severity || !data.slow() || said_at(diagnostics_, DiagnosticKind::invariant_host_work, made)) continue;
+      const Node& loop = graph_.nodes[data.loop];
+      Diagnostic d{DiagnosticKind::slow_producer, *severity, "", loop.location, 0, {}};
+      d.message = (accelerator_walks(data.loop) ? "the accelerator waits " : "the loop waits ") +
+                  format_seconds(data.seconds_by_all() - data.step_seconds) + " of every step of " + format_seconds(data.seconds_by_all()) +
+                  " for data (predicted): `" + culprit_phrase(graph_, data.longest) + "` " + format_seconds(data.longest_seconds);
+      if (data.hidden_by) d.message += "; " + counted(static_cast<std::size_t>(*data.hidden_by), "worker") + " would hide it (tried)";
+      d.notes.push_back({data_phrase(data) + " (" + machine_phrase(plan_.machine) + ")", {}, 0});
+      if (made.known()) d.notes.push_back({"`" + culprit_phrase(graph_, data.longest) + "` takes longest", made, 0});
+      const NodeId concerned[] = {data.longest, data.loop};
+      allow_as_marked(d, graph_, concerned);
+      diagnostics_.add(std::move(d));
+    }
+  }
+  [[nodiscard]] bool accelerator_walks(NodeId loop) const {
+    for (const Block& block : plan_.program.devices[kAccelerator].blocks)
+      for (const Step& step : block.steps)
+        if (step.node == loop) return true;
+    return false;
+  }
+
   /// Reports the host work of each region as one cause, named after its longest operation that the user keeps on the host.
   void waited_for(const std::vector<std::pair<NodeId, double>>& nodes, DiagnosticKind kind) {
     const std::optional<Severity> severity = options_.severity_of(kind);
     if (!severity) return;
     std::map<RegionId, std::vector<std::pair<NodeId, double>>> regions;
     for (const auto& each : nodes)
-      if (to_be_named(each.first)) regions[graph_.nodes[each.first].region].push_back(each);  // longest first, as in `nodes`
+      if (to_be_named(each.first) && !data_.contains(each.first))
+        regions[graph_.nodes[each.first].region].push_back(each);  // longest first, as in `nodes`
     for (const auto& [region, works] : regions) {
       const bool repeats = plan_.costed.frequency[region] > 1;
       if (kind == DiagnosticKind::slow_consumer && !repeats) continue;  // no work waits for the end of a run
@@ -124,6 +153,7 @@ class Bottlenecks {
   const Graph& graph_;
   const Account& account_;
   const std::set<NodeId>& costly_;
+  std::set<NodeId> data_;  ///< nodes whose results are made ahead
   const DiagnosticOptions& options_;
   Diagnostics& diagnostics_;
 };

@@ -47,6 +47,7 @@ class Document {
       records("packets", plan_.program.coalesced_transfers.size(), [&](std::size_t i) { coalesced(CoalescedId(i)); });
       records("memory", memory_.size(), [&](std::size_t i) { memory(memory_[i]); });
       records("saved", plan_.saved ? plan_.saved->values.size() : 0, [&](std::size_t i) { saved(plan_.saved->values[i]); });
+      records("data", plan_.data.size(), [&](std::size_t i) { data(plan_.data[i]); });
       records("round_trips", plan_.round_trips.size(), [&](std::size_t i) { round_trip(i); });
       json_.key("diagnostics");
       write_json(
@@ -268,6 +269,17 @@ class Document {
     json_.field("allowed", trip.allowed.empty() ? std::nullopt : std::optional(trip.allowed));
     json_.field("hidden", trip.hidden);
     json_.field("warned", trip.warned());
+  }
+
+  void data(const ProducedData& data) {
+    json_.field("region", graph_.nodes[data.loop].regions[0].index);
+    json_.field("workers", data.workers);
+    json_.field("seconds", data.seconds);
+    json_.field("step_seconds", data.step_seconds);
+    json_.field("longest", data.longest.index);
+    json_.field("longest_seconds", data.longest_seconds);
+    json_.field("hidden_by", data.hidden_by);
+    location(graph_.nodes[data.loop].location);
   }
 
   void sums() {

@@ -64,6 +64,10 @@ class Report {
             ratio(plan_.all_accelerator_seconds, placement.objective_seconds) + "\n";
     if (const std::string remark = faster_remark(plan_); !remark.empty()) out_ += "remark: " + remark + "\n";
     out_ += cost_sources(plan_);
+    for (const ProducedData& data : plan_.data) {
+      const std::string place = place_phrase(graph_.nodes[data.loop].location);
+      out_ += data_phrase(data) + (plan_.data.size() > 1 && !place.empty() ? " (" + place + ")" : "") + "\n";
+    }
   }
 
   /// The distance of the plan's cost from the lower bound of all placements.

@@ -85,6 +85,11 @@ std::string_view meaning_of(Via via) {
   return "";
 }
 
+std::string data_phrase(const ProducedData& data) {
+  return "data: " + format_seconds(data.seconds_by_all()) + " a batch on " + counted(static_cast<std::size_t>(data.workers), "worker") +
+         ", step " + format_seconds(data.step_seconds);
+}
+
 std::string machine_phrase(const Machine& machine) {
   return "machine `" + escape_controls_one_line(machine.name) + "`, " + machine.provenance;
 }

@@ -6,6 +6,7 @@
 
 #include "graph/graph.h"
 #include "graph/written.h"
+#include "partitioner/apply/program.h"
 #include "partitioner/apply/round_trips.h"
 #include "partitioner/apply/transfers.h"
 #include "partitioner/machine/costs.h"
@@ -36,6 +37,8 @@ std::string often_phrase(const Graph& graph, RegionId region, double frequency);
 std::string cause_phrase(Cause cause, const Node& node);
 /// How accelerator work depends on the host's in a round trip: "accelerator work computes with the result".
 std::string_view meaning_of(Via via);
+/// "data: 5.2 ms a batch on 1 worker, step 4.0 ms".
+std::string data_phrase(const ProducedData& data);
 /// "machine `h200`, datasheet".
 std::string machine_phrase(const Machine& machine);
 /// "45 %".

@@ -148,3 +148,20 @@ def test_what_is_no_function_is_a_type_error():
 def test_a_wrong_deadline_is_a_value_error():
     with pytest.raises(ValueError, match="deadline"):
         cleave.trace(lambda x: cleave.host_call(lambda x: x, "f32[]", x, deadline=0), "f32[]")
+
+
+def test_pure_functions_of_the_counter_are_called_ahead_with_equal_results():
+    @cleave.host_function("f32[4]", pure=True, seconds=1e-3)
+    def decode(i):
+        return np.full(4, np.float32(i) / 7)
+
+    def steps(x, prefetch):
+        return cleave.for_loop(20, x, lambda i, x: cleave.tanh(x * 2 + decode(i)), prefetch=prefetch)
+
+    x = np.arange(4, dtype=np.float32) / 9
+    expected = cleave.trace(lambda x: steps(x, None), "f32[4]", device="none", workers=0)(x)
+    for workers, prefetch in ((1, None), (1, 5), (3, None), (1, 0)):
+        given = cleave.trace(lambda x, n=prefetch: steps(x, n), "f32[4]", device="none", workers=workers)(x)
+        np.testing.assert_array_equal(given, expected)
+    with pytest.raises(cleave.Error, match="`prefetch` is a number of trips from 0 to 1024, not -1"):
+        cleave.trace(lambda x: steps(x, -1), "f32[4]", device="none")

@@ -72,8 +72,10 @@ class Checker {
     o.placement = draw_.pick(policies());
     o.executor.threads = draw_.pick(options_.threads);
     o.executor.fuse = draw_.chance(0.8);
+    o.executor.workers = static_cast<int>(draw_.below(4));
     way.name = "device " + o.device + ", placement " + std::string(to_string(o.placement)) + ", threads " +
-               std::to_string(o.executor.threads) + (o.executor.fuse ? "" : ", no fusion");
+               std::to_string(o.executor.threads) + ", workers " + std::to_string(o.executor.workers) +
+               (o.executor.fuse ? "" : ", no fusion");
     if (o.device != "simulated") return way;
     o.executor.channel_capacity = static_cast<int>(draw_.between(0, 3));
     o.executor.check_memory = draw_.chance(0.5);

@@ -164,11 +164,16 @@ class Generator {
     return draw.chance(0.3) ? std::optional(static_cast<double>(draw.below(5))) : std::nullopt;
   }
 
+  static std::optional<std::int64_t> prefetch(Draw& draw) {
+    return draw.chance(0.7) ? std::optional<std::int64_t>(draw.below(4)) : std::nullopt;
+  }
+
   void for_loop(Draw& draw, const std::string& path) {
     const std::vector<PooledValue> initial = initial_values(draw);
     const Operand count = draw.chance(0.5) ? Operand(Literal{Literal::Type::integer, draw.below(4), 0}) : pool_.small_integer(draw, 4);
     pool_.begin_region();
-    const Tracer::Loop loop = tracer_.begin_for(count, states(initial), here(), expectation(draw), "i" + path);
+    const Tracer::Loop loop =
+        tracer_.begin_for(count, states(initial), here(), expectation(draw), "i" + path, std::nullopt, prefetch(draw));
     pool_.add(pool_.value(draw, loop.counter, Data::clean));
     carried(draw, initial, loop.inside);
     block(draw, path, draw.between(1, 4));

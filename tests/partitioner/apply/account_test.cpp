@@ -79,10 +79,10 @@ TEST(Account, OfALongLoopIsTheAcceleratorsWork) {
 }
 
 TEST(Account, NamesTheProducerAndTriesThreadsOfItsOwn) {
-  const Plan plan = accounted("  - for: i in 100\n    do:\n      - w: matmul(load(i), w)\n");
+  const Plan plan = accounted("  - for: i in 100\n    prefetch: 0\n    do:\n      - w: matmul(load(i), w)\n");
   const Account& account = plan.account;
   EXPECT_EQ(account.kind, Bottleneck::input);
-  EXPECT_EQ(plan.graph->nodes[account.blamed].location.line, 16);
+  EXPECT_EQ(plan.graph->nodes[account.blamed].location.line, 17);
   EXPECT_NEAR(account.shares.producer, 1000, 1e-6);
   EXPECT_NEAR(account.seconds, 1000 + 2 + 1 + 2, 1e-6) << "the last batch is copied and multiplied, and the result comes back";
   ASSERT_EQ(account.cures.size(), 2U);
@@ -94,7 +94,8 @@ TEST(Account, NamesTheProducerAndTriesThreadsOfItsOwn) {
 /// The host waits for calls on workers one after the other; each second of waiting is charged to the awaited call.
 TEST(Account, OfCallsOnWorkersIsWhatTheHostWaitsFor) {
   const std::string program =
-      "  - for: i in 100\n    do:\n      - a: matmul(slow1(i), slow2(i))\n      - b: matmul(slow3(i), slow4(i))\n      - w: matmul(a, b)\n";
+      "  - for: i in 100\n    prefetch: 0\n    do:\n      - a: matmul(slow1(i), slow2(i))\n      - b: matmul(slow3(i), slow4(i))\n      - "
+      "w: matmul(a, b)\n";
   for (const int workers : {1, 2, 3, 4, 8}) {
     SCOPED_TRACE(workers);
     const double rounds = workers == 1 ? 4 : workers < 4 ? 2 : 1, in_last_round = 4 - (rounds - 1) * std::min(workers, 4);

@@ -163,6 +163,7 @@ TEST(Schedule, ARunItsTripsAndItsBranchesHaveCostsOfTheirOwn) {
   PlanOptions options;
   options.costs.machine = round_machine(10, 2);
   options.costs.policy = Policy::host;
+  options.costs.workers = 0;
   const Plan without = plan(parse_model(text, "m.yaml"), options);
   options.costs.machine.host.run_seconds = 7;
   options.costs.machine.host.trip_seconds = 0.5;

@@ -142,8 +142,8 @@ class Model:
 
         `device`: "auto" (a GPU where one is usable, else the simulated accelerator), "none" (this machine's host alone), "simulated",
         "cuda:0". `placement`: "optimal", "fastest", "accelerator", "host". `machine`: a machine's name or file. `threads` of the host, 0
-        for all cores. `workers`: the number of threads that call pure host functions of 0.1 ms or longer; 1, the default: one call at a
-        time.
+        for all cores. `workers`: the number of threads that make data of loops ahead (`prefetch` of `for_loop`) and, from 2 on, call pure
+        host functions of 0.1 ms or longer side by side; 1 by default; 0: everything happens in program order.
         `precision` of the accelerator's matrix products: "f32", "tf32", "bf16". Ctrl-C ends a run.
 
         `log`: where the numbers go that the program logs (`cleave.log("loss", loss)`), once for each step: a function `log(step, values)`
