@@ -360,9 +360,10 @@ std::optional<AttributeValue> Evaluation::attribute(const std::string& callee, c
   if (definition.type == Type::dtype) {
     const auto dtype = node.kind == NodeType::name || node.kind == NodeType::text ? parse_dtype(node.text) : std::nullopt;
     if (dtype) return *dtype;
-    if (const Binding* value = node.kind == NodeType::name ? evaluator_.scopes.find(node.text) : nullptr) {  // of the value's type
-      if (const TensorType* type = evaluator_.tracer.type(value->operand)) return type->dtype;
-      return std::nullopt;  // unknown after a mistake, which was reported
+    const Binding* value = node.kind == NodeType::name ? evaluator_.scopes.find(node.text) : nullptr;
+    if (value && !value->operand.literal) {  // the type of a value
+      const TensorType* type = evaluator_.tracer.type(value->operand);
+      return type ? std::optional<AttributeValue>(type->dtype) : std::nullopt;  // unknown after a mistake, which was reported
     }
     evaluator_.fail(DiagnosticKind::unknown, node.span, what + " is an element type such as `f32`" + evaluator_.meant_dtype(node.text));
     return std::nullopt;
