@@ -7,6 +7,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "executor/host/attention_mask.h"
 #include "executor/host/kernels.h"
 #include "executor/host/matmul/code.h"
 #include "executor/host/rows.h"
@@ -36,14 +37,6 @@ void convert(RowLoop loop, const std::byte* from, std::int64_t count, std::byte*
   const std::byte* operands[3] = {from, from, from};
   const std::int64_t steps[3] = {1, 1, 1};
   loop(operands, steps, to, count);
-}
-
-/// `count` elements in the type of computation: elements of half the width are converted by `loop` into `room`.
-template <class T>
-const T* widened(RowLoop loop, const std::byte* from, std::int64_t count, T* room) {
-  if (loop == nullptr) return reinterpret_cast<const T*>(from);
-  convert(loop, from, count, reinterpret_cast<std::byte*>(room));
-  return room;
 }
 
 /// Computes in T, float or double.
@@ -132,6 +125,7 @@ class Attention final : public HostKernel {
   void attend(const Block& at, T* scratch) const {
     std::array<ScoreState<T>, kMostRows> states;
     states.fill({-std::numeric_limits<T>::infinity(), 0});
+    const AttentionMask mask{shape_, mask_, widen_};
     std::int64_t visible = 0;
     for (std::int64_t r = 0; r < at.rows; ++r) visible = std::max(visible, seen(at, r));
     for (std::int64_t key = 0; key < visible; key += tile_) {
@@ -145,7 +139,7 @@ class Attention final : public HostKernel {
                         static_cast<T>(shape_.scale),
                         nullptr,
                         nullptr};
-        if (at.mask != nullptr) find_mask(at, r, key, row, scratch + mask_at_);
+        if (at.mask != nullptr) mask.find(at.mask, at.head, at.first + r, key, row, scratch + mask_at_);
         const T by = weigh_(row, states[static_cast<std::size_t>(r)]);
         if (key > 0 && by != 1) multiply(at.out + r * shape_.width, by);
       }
@@ -201,27 +195,6 @@ class Attention final : public HostKernel {
     T* edge = scratch + edge_at_;
     code_.pack_b(lines.from(0, whole), width - whole, count, edge);
     code_.block({at.rows, width - whole, count, weights, false, {edge, 0, 0}, true, out.from(0, whole), key > 0});
-  }
-
-  /// Finds the part of the mask for row `r` and the keys from `key` on; `room` holds elements that must be copied or converted.
-  void find_mask(const Block& at, std::int64_t r, std::int64_t key, ScoreRow<T>& row, T* room) const {
-    const std::size_t axes = shape_.batch.size();
-    const std::int64_t head = at.head * shape_.group() + (at.first + r) / shape_.queries, query = (at.first + r) % shape_.queries;
-    const std::int64_t step = shape_.mask[axes + 2];
-    const std::byte* from = at.mask + (head * shape_.mask[axes] + query * shape_.mask[axes + 1] + key * step) * size_of(mask_);
-    if (mask_ == DType::boolean) {
-      const bool* kept = reinterpret_cast<const bool*>(from);
-      if (step == 0) {  // one element for all keys
-        if (!*kept) row.seen = 0;
-        return;
-      }
-      row.kept = kept;
-      return;
-    }
-    row.added = widened(widen_, from, step == 0 ? 1 : row.seen, room);
-    if (step != 0 || row.seen == 0) return;
-    std::fill_n(room, row.seen, *row.added);
-    row.added = room;
   }
 
   const ops::AttentionShape shape_;

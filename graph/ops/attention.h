@@ -22,4 +22,14 @@ struct AttentionOptions {
 Tensor attention(const Tensor& query, const Tensor& key, const Tensor& value, const AttentionOptions& options = {},
                  Here here = Here::now());
 
+struct AttentionGradient {
+  Tensor query, key, value;
+};
+/// The gradients of `attention` by its operands, from that of its result. They have all axes of the batch: where an operand broadcasts, its
+/// gradient is their sum over these axes. The scores are computed again. Errors as `attention`; `shape`: a gradient of another shape than
+/// the result.
+///   auto [by_q, by_k, by_v] = attention_gradient(q, k, v, g, {.causal = true});
+AttentionGradient attention_gradient(const Tensor& query, const Tensor& key, const Tensor& value, const Tensor& gradient,
+                                     const AttentionOptions& options = {}, Here here = Here::now());
+
 }  // namespace cleave

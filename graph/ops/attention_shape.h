@@ -2,6 +2,8 @@
 // implementation and its kernels. Knows no device.
 #pragma once
 
+#include <vector>
+
 #include "graph/ops/rules.h"
 #include "graph/ops/strided.h"
 
@@ -27,6 +29,9 @@ struct AttentionShape {
 
 /// Requires operands that the type rule has accepted.
 AttentionShape attention_shape(Types inputs, const Attributes& attributes);
+
+/// The types of the operands of the call of `attention` whose gradient a call of `attention_gradient` with these is.
+std::vector<TensorType> attention_of_gradient(Types inputs);
 
 /// Offset of batch number `index` (row-major) in an operand.
 std::int64_t batch_offset(const Shape& batch, const Strides& strides, std::int64_t index);

@@ -160,7 +160,8 @@ Data operand_data(const OpDef& op) {
   if (is_one_of(op, bits_show)) return Data::clean;
   // Kernels of transforms assume that sin(0) * x is 0 for any x, NaN included, and those of convolutions and their gradients multiply
   // the padding's zeros with weights.
-  static const Names zeros_show = {"fft", "ifft", "rfft", "irfft", "conv", "conv_input_gradient", "conv_weight_gradient", "attention"};
+  static const Names zeros_show = {
+      "fft", "ifft", "rfft", "irfft", "conv", "conv_input_gradient", "conv_weight_gradient", "attention", "attention_gradient"};
   if (is_one_of(op, zeros_show)) return Data::clean;
   if (op.elementwise() || (!op.composite() && !approximates(op, {}))) return Data::wild;
   return op.composite() || op.name == "roi_align" || op.name == "grid_sample" ? Data::clean : Data::moderate;

@@ -160,7 +160,7 @@ class SampleMaker {
 
   /// A product of `elements` multiplications.
   bool product() {
-    if (sample_.op == &op::attention) return attention();
+    if (sample_.op == &op::attention || sample_.op == &op::attention_gradient) return attention();
     for (const OpDef* each : {&op::conv, &op::conv_input_gradient, &op::conv_weight_gradient})
       if (sample_.op == each) return convolution();
     const auto amount = static_cast<double>(elements_);
@@ -185,6 +185,7 @@ class SampleMaker {
     const std::int64_t heads = std::max<std::int64_t>(1, scores / (queries * keys));
     take({heads, queries, kDepth});
     for (int i = 0; i < 2; ++i) take({heads, keys, kDepth});
+    if (sample_.op == &op::attention_gradient) take({heads, queries, kDepth});
     return true;
   }
 

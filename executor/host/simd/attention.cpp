@@ -80,8 +80,31 @@ T weigh(const ScoreRow<T>& row, ScoreState<T>& state) {
 }
 
 template <class T>
+void differentiate(T* weights, T* products, std::int64_t length, T share, T scale) {
+  const hn::ScalableTag<T> d;
+  const std::size_t lanes = hn::Lanes(d), count = static_cast<std::size_t>(length);
+  const auto by = hn::Set(d, share);
+  auto sum = hn::Zero(d);
+  for (std::size_t i = 0; i < count; i += lanes) {
+    const auto inside = hn::FirstN(d, count - i);
+    const auto weight = hn::IfThenElseZero(inside, hn::Mul(hn::LoadU(d, weights + i), by));
+    hn::StoreU(weight, d, weights + i);
+    sum = hn::Add(sum, hn::IfThenElseZero(inside, hn::Mul(weight, hn::LoadU(d, products + i))));
+  }
+  const auto mean = hn::Set(d, hn::GetLane(hn::SumOfLanes(d, sum))), factor = hn::Set(d, scale);
+  for (std::size_t i = 0; i < count; i += lanes) {
+    const auto weight = hn::LoadU(d, weights + i);
+    hn::StoreU(hn::Mul(hn::Mul(weight, hn::Sub(hn::LoadU(d, products + i), mean)), factor), d, products + i);
+  }
+}
+
+template <class T>
 ScoreLoop<T> find_loop() {
   return weigh<T>;
+}
+template <class T>
+ScoreGradientLoop<T> find_gradient_loop() {
+  return differentiate<T>;
 }
 
 }  // namespace
@@ -113,6 +136,22 @@ T weigh(const ScoreRow<T>& row, ScoreState<T>& state) {
 }
 
 template <class T>
+void differentiate(T* weights, T* products, std::int64_t count, T share, T scale) {
+  double mean = 0;
+  for (std::int64_t i = 0; i < count; ++i) mean += static_cast<double>(weights[i] *= share) * static_cast<double>(products[i]);
+  for (std::int64_t i = 0; i < count; ++i) products[i] = weights[i] * (products[i] - static_cast<T>(mean)) * scale;
+}
+
+template <class T>
+ScoreGradientLoop<T> find_gradient([[maybe_unused]] Level level) {
+#ifdef CLEAVE_HAS_HIGHWAY
+  CLEAVE_SIMD_RETURN(level, find_gradient_loop<T>());
+#else
+  return nullptr;
+#endif
+}
+
+template <class T>
 ScoreLoop<T> find([[maybe_unused]] Level level) {
 #ifdef CLEAVE_HAS_HIGHWAY
   CLEAVE_SIMD_RETURN(level, find_loop<T>());
@@ -130,6 +169,14 @@ ScoreLoop<T> score_loop() {
 }
 template ScoreLoop<float> score_loop();
 template ScoreLoop<double> score_loop();
+
+template <class T>
+ScoreGradientLoop<T> score_gradient_loop() {
+  const ScoreGradientLoop<T> fast = levels().empty() ? nullptr : find_gradient<T>(levels().front());
+  return fast != nullptr ? fast : differentiate<T>;
+}
+template ScoreGradientLoop<float> score_gradient_loop();
+template ScoreGradientLoop<double> score_gradient_loop();
 
 }  // namespace cleave::runtime::host
 #endif

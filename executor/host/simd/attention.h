@@ -1,5 +1,5 @@
 // The softmax of attention, computed incrementally over tiles of keys (online softmax): each key's weight relative to the largest score so
-// far.
+// far; and its gradient.
 #pragma once
 
 #include <cstdint>
@@ -34,5 +34,12 @@ using ScoreLoop = T (*)(const ScoreRow<T>& row, ScoreState<T>& state);
 /// The loop for this machine, for T = float or double.
 template <class T>
 ScoreLoop<T> score_loop();
+
+/// From one query's weights, each `share` of itself, and the products of its gradient with the values: replaces the weights by their
+/// shares, and the products by the gradients of the scores before the scale. Both arrays have room up to the next multiple of `kScorePad`.
+template <class T>
+using ScoreGradientLoop = void (*)(T* weights, T* products, std::int64_t count, T share, T scale);
+template <class T>
+ScoreGradientLoop<T> score_gradient_loop();
 
 }  // namespace cleave::runtime::host

@@ -166,6 +166,8 @@ Samples slow_calls(const Operands& of, const std::string& file) {
   }
   s.add("attention", {f({4, 2048, 64}), f({4, 2048, 64}), f({4, 2048, 64})});
   s.add("attention", {f({1, 100000, 64}), f({1, 1000, 64}), f({1, 1000, 64})}, {{"causal", true}});
+  s.add("attention_gradient", {f({4, 2048, 64}), f({4, 2048, 64}), f({4, 2048, 64}), f({4, 2048, 64})});
+  s.add("attention_gradient", {f({1, 1000, 64}), f({1, 100000, 64}), f({1, 100000, 64}), f({1, 1000, 64})});
   s.add("lstm_cell", {f({2048, 8192}), f({2048, 8192}), f({2048, 2048})});
   s.add("gru_cell", {f({2048, 6144}), f({2048, 6144}), f({2048, 2048})});
   s.add("transpose", {f({n, 2})});

@@ -49,7 +49,8 @@ Graph everything() {
     slice(f, {{0, 1}}), take(f, i, {.axis = 1}), one_hot(i, 5);
     arange(10), arange(0, 1, {.step = 0.25}), zeros({2}), ones({2}, {DType::i64}), full({2}, 1.5), eye(3);
     random_uniform({4}, -1, 1, {.seed = 7}), random_normal({4}, 0, 2, {.seed = 7, .step = i[0]});
-    attention(f, f, f), einsum("ij->ji", {f}), lstm_cell(zeros({8}), zeros({8}), zeros({2})), gru_cell(zeros({6}), zeros({6}), zeros({2}));
+    attention(f, f, f), attention_gradient(f, f, f, f), einsum("ij->ji", {f}), lstm_cell(zeros({8}), zeros({8}), zeros({2})),
+        gru_cell(zeros({6}), zeros({6}), zeros({2}));
     const Tensor square = matmul(f, transpose(f));
     solve(square, f), inv(square), det(square), slogdet(square), cholesky(square), qr(f), eigh(square), eigvalsh(square), svd(f);
     svdvals(f), fft(transpose(f)), ifft(transpose(f)), rfft(f), irfft(transpose(f));

@@ -1,11 +1,17 @@
 // Attention: masks, the causal rule, shared heads, odd sizes, and more keys than a tile has.
+#include "graph/vocabulary.h"
 #include "tests/support/op_samples/samples.h"
 
 namespace cleave::testing {
 
 void add_attention(Samples& s) {
   const auto add = [&](std::vector<Array> inputs, Attributes attributes = {}) {
-    s.add("attention", std::move(inputs), std::move(attributes));
+    s.add("attention", inputs, attributes);
+    std::vector<TensorType> types;
+    for (const Array& input : inputs) types.push_back(input.type());
+    const TypeResult result = op::attention.type_rule(types, attributes);
+    inputs.insert(inputs.begin() + 3, s.numbers(inputs[0].dtype(), std::get<0>(result).front().shape, {-1, 1}));
+    s.add("attention_gradient", std::move(inputs), std::move(attributes));
   };
   const auto near = [&](DType dtype, Shape shape) { return s.numbers(dtype, std::move(shape), {-1, 1}); };
   const Attributes causal{{"causal", true}};
