@@ -12,14 +12,15 @@
 
 namespace cleave::runtime {
 
-StepCollector::StepCollector(const Graph& graph) : loops_(logging_loops(graph)), continued_(continued_loop(graph)) {}
+StepCollector::StepCollector(const Graph& graph)
+    : loops_(logging_loops(graph)), labels_(labels_inside(graph, loops_)), continued_(continued_loop(graph)) {}
 
 void StepCollector::begin(const RunOptions& options) {
   options_ = &options;
   start_ = std::chrono::steady_clock::now();
   step_ = options.position ? options.position->step : options.first_step;
   repeats_ = options.position.has_value();
-  in_trip_ = false;
+  in_trip_ = own_step_ = false;
   current_ = {};
   nan_.reset();
   told_ = {};
@@ -30,16 +31,18 @@ bool StepCollector::logs(NodeId loop) const {
 }
 
 void StepCollector::next_trip(bool begins) {
-  if (in_trip_) {
+  if (in_trip_ || own_step_) {
     hand_over();
     ++step_;
   }
   in_trip_ = begins;
+  own_step_ = false;
 }
 
 Status StepCollector::log(std::string_view label, const Array& value) {
   if (!told_) return told_;
   if (repeats_) return {};
+  if (!in_trip_ && std::find(labels_.begin(), labels_.end(), label) != labels_.end()) own_step_ = true;
   if (options_->on_log) {
     const auto known = std::find_if(current_.values.begin(), current_.values.end(), [&](const auto& each) { return each.first == label; });
     Array copy(value.type());
@@ -74,7 +77,7 @@ double StepCollector::seconds() const {
 
 SavedPosition StepCollector::mark() {
   hand_over();
-  return {0, step_ + (in_trip_ ? 1 : 0), seconds()};
+  return {0, step_ + (in_trip_ || own_step_ ? 1 : 0), seconds()};
 }
 
 Status StepCollector::finish() {

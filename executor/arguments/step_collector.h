@@ -51,13 +51,15 @@ class StepCollector {
   void hand_over();
   [[nodiscard]] double seconds() const;
 
-  const std::vector<NodeId> loops_;  ///< the logging loops
-  const NodeId continued_;           ///< the loop in whose middle a run can begin
+  const std::vector<NodeId> loops_;        ///< the logging loops
+  const std::vector<std::string> labels_;  ///< that are logged inside of them
+  const NodeId continued_;                 ///< the loop in whose middle a run can begin
   const RunOptions* options_ = nullptr;
   std::chrono::steady_clock::time_point start_;
   std::int64_t step_ = 0;
   bool in_trip_ = false;
-  bool repeats_ = false;  ///< what stands before the loop has been logged by the run that is continued
+  bool own_step_ = false;  ///< what was logged outside of the logging loops is a step of its own
+  bool repeats_ = false;   ///< what stands before the loop has been logged by the run that is continued
   LoggedStep current_;
   std::optional<LoggedNan> nan_;
   Status told_;

@@ -1,6 +1,6 @@
 // LoggedStep: the numbers that a program logs in one step, by `log("loss", loss)`. A step is a trip of a logging loop: an outermost one
 // among the loops whose body has a `log` of its own. Steps are numbered from 0 over all logging loops of a run; a number that is logged
-// outside of them belongs to the step that comes next.
+// outside of them belongs to the step that comes next, or is a step of its own if its label is logged inside of one, too.
 #pragma once
 
 #include <cstdint>

@@ -32,13 +32,21 @@ std::string listed(const std::vector<std::string>& names) {
   return text;
 }
 
+/// Whether a state, which this loop does not carry, is saved with the value that it had at the start of the run: a count of the passes of
+/// `batches` (Tracer::count_entries). What the program computes of it in front of the loop is then the same in the run that goes on.
+bool keeps_start(const Graph& graph, const GraphState& state, const std::vector<NodeId>& carried) {
+  const auto starts = [&](NodeId id) { return graph.nodes[id].inputs[0] == state.value; };
+  return graph.nodes[state.leaf].attributes.get_or<bool>("hidden", false) && std::none_of(carried.begin(), carried.end(), starts);
+}
+
 /// The states that a loop does not carry: their initial values are not those of its carried values.
 std::vector<std::string> states_outside(const Graph& graph, const std::vector<GraphState>& states, NodeId loop) {
   const std::vector<NodeId> carried = carried_nodes(graph, loop);
   std::vector<std::string> names;
   for (const GraphState& state : states) {
     const auto starts = [&](NodeId id) { return graph.nodes[id].inputs[0] == state.value; };
-    if (!state.fixed() && std::none_of(carried.begin(), carried.end(), starts)) names.push_back(graph.values[state.value].name);
+    if (!state.fixed() && !keeps_start(graph, state, carried) && std::none_of(carried.begin(), carried.end(), starts))
+      names.push_back(graph.values[state.value].name);
   }
   return names;
 }
@@ -69,7 +77,8 @@ class InitialValues {
  public:
   InitialValues(const Graph& graph, const std::vector<GraphState>& states, NodeId loop)
       : graph_(graph), loop_(loop), follows_(graph.values.size()) {
-    for (const GraphState& state : states) follows_[state.value] = !state.fixed();
+    const std::vector<NodeId> carried = carried_nodes(graph, loop);
+    for (const GraphState& state : states) follows_[state.value] = !state.fixed() && !keeps_start(graph, state, carried);
   }
 
   Status check() {
@@ -170,11 +179,14 @@ class SavePointWriter {
 
   /// Decides what is saved, under which names.
   void choose_values() {
-    std::vector<NodeId> others = carried_nodes(graph(), loop_);
+    const std::vector<NodeId> carried = carried_nodes(graph(), loop_);
+    std::vector<NodeId> others = carried;
     for (const GraphState& state : states_) {
       points_.values.push_back(graph().values[state.value].name);
-      if (state.fixed()) {
+      const bool start = keeps_start(graph(), state, carried);
+      if (state.fixed() || start) {
         saved_.push_back(state.value);
+        points_.ends_with_loop &= !start;
         continue;
       }
       const auto starts = [&](NodeId id) { return graph().nodes[id].inputs[0] == state.value; };

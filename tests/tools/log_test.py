@@ -248,6 +248,38 @@ class Log(unittest.TestCase):
                     self.check_events()
                 self.assertGreater(killed, 0)
 
+    def test_batches_go_on_in_the_order_of_their_pass(self):
+        """Stopped by --save-every and another number of passes, in a loop over shuffled batches with a smaller one at its end."""
+        text = """cleave: 1
+inputs: {data: {type: "f32[11]", value: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]}}
+dims: {passes: 6}
+parameters: {w: {type: "f32[]", value: 0}}
+program:
+  - for: pass in passes
+    do:
+      - for: x in batches(data, size=3, shuffle=5, remainder=smaller)
+        do:
+          - w: 0.9 * w + sum(x)
+          - log("w", w)
+resident: [w]
+outputs: []
+"""
+        with open(self.path("b.yaml"), "w", encoding="utf-8") as file:
+            file.write(text)
+
+        def run(*arguments):
+            done = subprocess.run([CLEAVE, "run", "b.yaml", "--device", "none", *arguments], cwd=self.folder, capture_output=True, text=True,
+                                  timeout=120)
+            self.assertEqual(done.returncode, 0, done.stderr)
+
+        run("--log", "whole.csv", "--save", "whole", "--save-every", "6")
+        self.assertEqual([row[0] for row in rows(self.path("whole.csv"))[1:]], [str(i) for i in range(24)])
+        for stopped in ("1", "4"):
+            run("--dim", "passes=" + stopped, "--log", "part.csv", "--save", "part", "--save-every", "1")
+            run("--load", "part", "--log", "part.csv", "--save", "part", "--save-every", "1")
+            self.assertEqual(rows(self.path("part.csv")), rows(self.path("whole.csv")))
+            self.assertEqual(tensors(self.path("part/state.safetensors")), tensors(self.path("whole/state.safetensors")))
+
     def check_events(self):
         """What a reader of the folder sees, which drops what a later session repeats, is the log."""
         seen = {}

@@ -96,6 +96,21 @@ outputs: [n]
   EXPECT_EQ(rows_of(both), (Rows{"0: n=2", "1: n=4 epoch=1"}));
 }
 
+TEST(Log, CountsTheSmallerBatchOfAPassAsAStep) {
+  const Graph graph = model(R"(cleave: 1
+inputs: {data: {type: "f32[5]", value: [1, 2, 3, 4, 5]}}
+program:
+  - log("x", sum(data))
+  - for: pass in 2
+    do:
+      - for: x in batches(data, size=2, remainder=smaller)
+        do:
+          - log("x", sum(x))
+outputs: []
+)");
+  EXPECT_EQ(rows_of(graph), (Rows{"0: x=15.0", "1: x=3.0", "2: x=7.0", "3: x=5.0", "4: x=3.0", "5: x=7.0", "6: x=5.0"}));
+}
+
 TEST(Log, LeavesOutStepsThatLogNothing) {
   const Graph graph = model(R"(cleave: 1
 program:

@@ -86,6 +86,18 @@ resident: [w]
             "behind it; compute it from the carried value");
 }
 
+TEST(SavePoints, TheCountOfPassesOfALoopOverBatchesKeepsItsStart) {
+  const std::string program =
+      "program:\n  - for: x in batches(data, size=2, shuffle=7)\n    do:\n      - w: w * 0.5 + mean(x)\nresident: [w]\n";
+  const Graph graph =
+      parse_model("cleave: 1\ninputs: {data: \"f32[8]\"}\nparameters:\n  w: {type: \"f32[2]\", value: 1}\n" + program, "m.yaml", {});
+  for (const Diagnostic& each : graph.diagnostics) EXPECT_NE(each.severity, Severity::error) << each.message;
+  const Result<SavePoints> points = add_save_points(graph, 3);
+  ASSERT_TRUE(points) << points.error().message;
+  EXPECT_EQ(points->values.size(), 2U);
+  EXPECT_FALSE(points->ends_with_loop);  // the count is one more then
+}
+
 TEST(SavePoints, AStateThatNoRunChangesNeedsNoLoop) {
   const Graph graph = model("program:\n  - for: i in 10\n    do:\n      - w: w * 0.5 + m\nresident: [w, m]\n");
   const Result<SavePoints> points = add_save_points(graph, 3);
