@@ -168,23 +168,33 @@ void reduce_kept(const Reduction& of, const TwoRuns& n, std::int64_t outer, std:
   const std::int64_t count = n.repeats * n.count;
   const auto at = [&](std::int64_t repeat) { return ((outer * n.repeats + repeat) * n.kept + kept) * n.count * n.inner; };
   const std::int64_t result = (outer * n.kept + kept) * n.inner;
+  StopLooks looks;
   if (n.inner == 1) {
     of.by.start(states, many);
-    const std::int64_t together = std::max<std::int64_t>(1, (1 << 20) / std::max<std::int64_t>(1, many * n.count));
-    each_long(
-        n.repeats,
-        [&](std::int64_t repeat, std::int64_t end) {
-          for (; repeat < end; ++repeat) of.by.take_lines(of.in(at(repeat)), many, n.count, states);
-        },
-        together);
+    for (std::int64_t repeat = 0; repeat < n.repeats; ++repeat) {
+      if (n.count <= kPiece) {
+        looks.worked(many * n.count);
+        of.by.take_lines(of.in(at(repeat)), many, n.count, states);
+        continue;
+      }
+      for (std::int64_t k = 0; k < many; ++k) {
+        for (std::int64_t begin = 0; begin < n.count; begin += kPiece) {
+          const std::int64_t some = std::min(kPiece, n.count - begin);
+          looks.worked(some);
+          of.by.take_blocks(of.in(at(repeat) + k * n.count + begin), of.element, some, states + k * of.by.state_size);
+        }
+      }
+    }
     return of.finish(states, many, count, of.out(result));
   }
   for (std::int64_t k = 0; k < many; ++k) {
     for (std::int64_t column = 0; column < n.inner; column += kWidth) {
       const std::int64_t width = std::min(kWidth, n.inner - column);
       of.by.start(states, width);
-      for (std::int64_t repeat = 0; repeat < n.repeats; ++repeat)
+      for (std::int64_t repeat = 0; repeat < n.repeats; ++repeat) {
+        looks.worked(std::min<std::int64_t>(n.count * width, kPiece));
         take_rows(of, of.in(at(repeat) + k * n.count * n.inner + column), n.count, width, n.inner, states);
+      }
       of.finish(states, width, count, of.out(result + k * n.inner + column));
     }
   }
