@@ -104,7 +104,7 @@ TEST(Producers, AreSlowIfAndOnlyIfTheLoopWaits) {
       EXPECT_EQ(slow, ratio > 1.05 ? 1 : 0) << ratio << " on " << workers;
       for (const Diagnostic& each : plan.diagnostics) {
         if (each.kind != DiagnosticKind::slow_producer) continue;
-        EXPECT_EQ(each.location.line, 9);
+        EXPECT_EQ(each.location.line, 10);
         const auto enough = static_cast<int>(std::ceil(data / (1.05 * step)));
         EXPECT_THAT(each.message, HasSubstr("; " + std::to_string(enough) + " workers would hide it (tried)"))
             << ratio << " on " << workers;
