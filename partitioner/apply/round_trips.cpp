@@ -382,7 +382,7 @@ class RoundTripSearch {
   /// Whether the host only keeps values for which the accelerator's memory is too small.
   [[nodiscard]] bool kept_for_memory(const RoundTrip& trip) const {
     return trip.cause == Cause::memory && std::all_of(trip.through.begin(), trip.through.end(), [&](NodeId id) {
-             return (!by_user(id) || costed_.forced[id.index] == Cause::memory) && (!graph_.nodes[id].op || only_keeps(graph_.nodes[id]));
+             return (!by_user(id) || costed_.forced[id.index] == Cause::memory) && (!graph_.nodes[id].op || only_keeps(graph_, id));
            });
   }
 
@@ -467,8 +467,10 @@ std::string_view to_string(Via via) {
   return "data";
 }
 
-bool only_keeps(const Node& node) {
+bool only_keeps(const Graph& graph, NodeId id) {
+  const Node& node = graph.nodes[id];
   if (!node.op || node.host_function()) return false;
+  if (std::all_of(node.results.begin(), node.results.end(), [&](ValueId value) { return graph.values[value].type.scalar(); })) return true;
   const CostClass cost = node.op->cost_class;
   return cost == CostClass::bookkeeping || cost == CostClass::creation || cost == CostClass::movement || cost == CostClass::gather;
 }

@@ -58,9 +58,9 @@ struct RoundTrip {
   [[nodiscard]] bool warned() const { return caused_by_user() && !meant && !hidden && allowed.empty(); }
 };
 
-/// Whether an operation only gives elements another place or shape. Such operations that are on the host for want of memory keep values
-/// for the accelerator; that is told as a matter of memory, and is no round trip.
-bool only_keeps(const Node& node);
+/// Whether an operation only gives elements another place or shape, or computes one number, as a place among them. Such operations that
+/// are on the host for want of memory keep values for the accelerator; that is told as a matter of memory, and is no round trip.
+bool only_keeps(const Graph& graph, NodeId id);
 
 /// Finds the round trips, sorted by the source location of `blamed`, and sets `round_trip` in the transfers that belong to them. `flow`
 /// must be made from the same placement and transfers.

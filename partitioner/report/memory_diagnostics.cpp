@@ -69,7 +69,7 @@ void diagnose_memory(const Plan& plan, const DiagnosticOptions& options, Diagnos
   });
   Diagnostic d{DiagnosticKind::memory_fallback, *severity, "", graph.nodes[*costliest].location, 0, {}};
   const std::string others = std::to_string(left.size() - 1);
-  const bool kept = std::all_of(left.begin(), left.end(), [&](NodeId id) { return only_keeps(graph.nodes[id]); });
+  const bool kept = std::all_of(left.begin(), left.end(), [&](NodeId id) { return only_keeps(graph, id); });
   if (kept)
     d.message = value_phrase(graph, graph.nodes[*costliest].results[0]) + " is kept on the host, as the accelerator's memory is too small";
   else

@@ -158,7 +158,7 @@ KernelSource build_roi_align(const KernelRequest& request, const Architecture& a
   kernel << "  const cleave::sampling::Bins bins = {" << kernel.constant(bins.rows) << ", " << kernel.constant(bins.columns) << ", "
          << kernel.constant(bins.samples) << ", " << constant(kernel, bins.scale) << ", " << truth(bins.half_pixel) << ", "
          << truth(bins.largest) << "};\n";
-  kernel.begin_loop(result.elements(), architecture);
+  kernel.begin_loop(result.elements(), architecture, 1, true);
   kernel << "    const Index rows = " << kernel.quotient("i", bins.columns) << ", column = i - rows * " << kernel.index(bins.columns)
          << ", plane = " << kernel.quotient("rows", bins.rows) << ", row = rows - plane * " << kernel.index(bins.rows)
          << ", n = " << kernel.quotient("plane", channels) << ", channel = plane - n * " << kernel.index(channels) << ";\n";
