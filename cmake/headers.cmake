@@ -66,6 +66,7 @@ set(partitioner_headers
   partitioner/apply/memory_fit.h
   partitioner/apply/program.h
   partitioner/apply/round_trips.h
+  partitioner/apply/saved_memory.h
   partitioner/apply/schedule.h
   partitioner/apply/transfers.h
   partitioner/apply/worked_out_plan.h

@@ -19,6 +19,7 @@
 #include "partitioner/apply/producers.h"
 #include "partitioner/apply/refine.h"
 #include "partitioner/apply/rounds.h"
+#include "partitioner/apply/save_memory.h"
 #include "partitioner/apply/sunk_program.h"
 #include "partitioner/apply/worked_out_plan.h"
 #include "partitioner/machine/sinking.h"

@@ -15,7 +15,7 @@
 #include "partitioner/apply/memory_fit.h"
 #include "partitioner/apply/program.h"
 #include "partitioner/apply/round_trips.h"
-#include "partitioner/apply/save_memory.h"
+#include "partitioner/apply/saved_memory.h"
 #include "partitioner/apply/schedule.h"
 #include "partitioner/apply/transfers.h"
 #include "partitioner/machine/costs.h"

@@ -112,7 +112,7 @@ TEST_F(CliRunTest, LongRunsShowProgressOnATerminalAndLeaveNothing) {
   model(calling("nap", "100"));
   const OnTerminal run = on_terminal("cleave run model.yaml --device none", folder_.path(""));
   EXPECT_EQ(run.code, 0) << run.text;
-  EXPECT_THAT(run.text, ::testing::ContainsRegex("step [0-9]+ of 100, [0-9.]+ a second, [0-9]+ s left"));
+  EXPECT_THAT(run.text, ::testing::ContainsRegex("step [0-9]+ of 100, [0-9.]+ a second, 0 transfers a step, [0-9]+ s left"));
   const std::string left = remaining(run.text);
   EXPECT_THAT(left, HasSubstr("y: 1"));
   EXPECT_THAT(left, Not(HasSubstr("step ")));

@@ -52,7 +52,8 @@ bool RunLog::add(const LoggedStep& logged) {
   if (written_) written_ = write(step);
   if (!shown_) return written_.ok();
   std::string text;
-  for (const auto& [label, value] : step.values) text += ", " + std::string(label) + " " + general_text(value.at(0), 4);
+  for (const auto& [label, value] : step.values)
+    text += ", " + std::string(label) + " " + general_text(value.at(0), is_integer(value.dtype()) ? 19 : 4);
   const std::lock_guard lock(mutex_);
   last_ = std::move(text);
   return written_.ok();
