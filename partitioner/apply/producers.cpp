@@ -24,7 +24,13 @@ class ProducerSearch {
         seconds_(step_seconds(program, kHost, costed)),
         excluded_(graph_.nodes.size(), 0),
         ahead_(graph_.nodes.size(), 0),
-        made_(graph_.values.size(), 0) {}
+        made_(graph_.values.size(), 0),
+        received_(graph_.regions.size()),
+        kernels_(graph_.regions.size()),
+        kernel_end_(graph_.nodes.size()) {
+    find_received();
+    find_kernels();
+  }
 
   std::vector<Producer> run() {
     for (;;) {
@@ -67,7 +73,7 @@ class ProducerSearch {
   /// Marks the operations of a loop's body that need only the counter, each other, and values that exist before the loop. Returns whether
   /// there are any.
   bool find_data(const Block& body) {
-    const std::set<ValueId> received = received_in(body);
+    const std::set<ValueId>& received = received_[body.region];
     const auto known = [&](ValueId value) {
       return made_[value] != 0 || (graph_.values[value].region != body.region && !received.contains(value));
     };
@@ -90,27 +96,29 @@ class ProducerSearch {
     return any;
   }
 
-  /// Values that the host receives in the loop, at any depth.
-  [[nodiscard]] std::set<ValueId> received_in(const Block& body) const {
-    std::set<ValueId> received;
+  void find_received() {
     for (const Channel& channel : program_.channels) {
       if (channel.to != kHost) continue;
       for (RegionId region = channel.region; region != Graph::kRoot; region = graph_.regions[region].parent)
-        if (region == body.region) received.insert(channel.value);
+        received_[region].insert(channel.value);
     }
-    return received;
+  }
+  void find_kernels() {
+    if (program_.kernels.size() == 0) return;
+    for (const FusibleGroup& kernel : program_.kernels[kHost]) {
+      kernels_[graph_.nodes[kernel.nodes.back()].region].push_back(&kernel);
+      for (const NodeId node : kernel.nodes) kernel_end_[node] = kernel.nodes.back();
+    }
   }
 
   /// Excludes fused kernels that are not all data. Returns whether there was one.
   bool exclude_parts_of_kernels(const Block& body) {
-    if (program_.kernels.size() == 0) return false;
     bool excluded = false;
-    for (const FusibleGroup& kernel : program_.kernels[kHost]) {
-      if (graph_.nodes[kernel.nodes.back()].region != body.region) continue;
+    for (const FusibleGroup* kernel : kernels_[body.region]) {
       const auto data = [&](NodeId node) { return ahead_[node] != 0 && graph_.nodes[node].region == body.region; };
-      if (std::all_of(kernel.nodes.begin(), kernel.nodes.end(), data) || std::none_of(kernel.nodes.begin(), kernel.nodes.end(), data))
+      if (std::all_of(kernel->nodes.begin(), kernel->nodes.end(), data) || std::none_of(kernel->nodes.begin(), kernel->nodes.end(), data))
         continue;
-      for (const NodeId node : kernel.nodes) excluded_[node] = 1;
+      for (const NodeId node : kernel->nodes) excluded_[node] = 1;
       excluded = true;
     }
     return excluded;
@@ -155,20 +163,16 @@ class ProducerSearch {
 
   /// Operations of one kernel stay together.
   void exclude_unkept_kernels(const Block& body) {
-    if (program_.kernels.size() == 0) return;
-    for (const FusibleGroup& kernel : program_.kernels[kHost]) {
-      if (graph_.nodes[kernel.nodes.back()].region != body.region) continue;
-      if (std::any_of(kernel.nodes.begin(), kernel.nodes.end(), [&](NodeId node) { return ahead_[node] != 0; }))
-        for (const NodeId node : kernel.nodes) ahead_[node] = 1;
+    for (const FusibleGroup* kernel : kernels_[body.region]) {
+      if (std::any_of(kernel->nodes.begin(), kernel->nodes.end(), [&](NodeId node) { return ahead_[node] != 0; }))
+        for (const NodeId node : kernel->nodes) ahead_[node] = 1;
     }
   }
 
   /// The time of the operation's kernel, which is recorded with its last operation.
   [[nodiscard]] double kernel_seconds(NodeId node) const {
-    if (seconds_[node] > 0 || program_.kernels.size() == 0) return seconds_[node];
-    for (const FusibleGroup& kernel : program_.kernels[kHost])
-      if (std::find(kernel.nodes.begin(), kernel.nodes.end(), node) != kernel.nodes.end()) return seconds_[kernel.nodes.back()];
-    return 0;
+    if (seconds_[node] > 0 || !kernel_end_[node].valid()) return seconds_[node];
+    return seconds_[kernel_end_[node]];
   }
 
   /// With one worker: excludes calls of functions that are also called by the host's own thread. Returns whether there was one.
@@ -199,10 +203,19 @@ class ProducerSearch {
   const Graph& graph_;
   const DeviceProgram& host_;
   const IdVector<NodeId, double> seconds_;
-  IdVector<NodeId, std::uint8_t> excluded_;  ///< nodes that belong to no producer
-  IdVector<NodeId, std::uint8_t> ahead_;     ///< nodes of the producers found so far
-  IdVector<ValueId, std::uint8_t> made_;     ///< scratch of one loop; zero in between
+  IdVector<NodeId, std::uint8_t> excluded_;                       ///< nodes that belong to no producer
+  IdVector<NodeId, std::uint8_t> ahead_;                          ///< nodes of the producers found so far
+  IdVector<ValueId, std::uint8_t> made_;                          ///< scratch of one loop; zero in between
+  IdVector<RegionId, std::set<ValueId>> received_;                ///< by region: the values that the host receives in it, at any depth
+  IdVector<RegionId, std::vector<const FusibleGroup*>> kernels_;  ///< by region: the host's fused kernels
+  IdVector<NodeId, NodeId> kernel_end_;                           ///< the last operation of a node's fused kernel; none: it has none
 };
+
+bool has_loops(const DeviceProgram& device) {
+  return std::any_of(device.blocks.begin(), device.blocks.end(), [](const Block& block) {
+    return std::any_of(block.steps.begin(), block.steps.end(), [](const Step& step) { return step.kind == StepKind::for_loop; });
+  });
+}
 
 constexpr int kMostWorkersTried = 64;
 
@@ -278,7 +291,7 @@ bool may_have_producers(const Graph& graph, const CostedProblem& costed) {
 }
 
 std::vector<Producer> find_producers(const Program& program, const CostedProblem& costed) {
-  if (program.workers < 1) return {};
+  if (program.workers < 1 || !has_loops(program.devices[kHost])) return {};
   return ProducerSearch(program, costed).run();
 }
 
