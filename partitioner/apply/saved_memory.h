@@ -20,8 +20,8 @@ struct SavedValue {
 /// What is kept and what is computed again for want of memory.
 struct SavedMemory {
   std::vector<SavedValue> values;  ///< in program order
-  double seconds = 0;              ///< of all that is computed again, in a run
-  double bound_seconds = 0;        ///< no choice by which this moment fits takes less, with operations on the same sides
+  double seconds = 0;              ///< of all that is computed again, in a run, each operation as a kernel of its own
+  double bound_seconds = 0;        ///< no choice by which this moment fits takes less, counted alike and in the same placement
   double peak_bytes = 0;           ///< of the program in which nothing is computed again
 };
 

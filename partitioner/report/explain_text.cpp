@@ -128,9 +128,10 @@ class Report {
     }
     const std::string share = percent(saved.seconds, plan_.placement.objective_seconds - saved.seconds);
     return "for lack of memory " + counted(again, "value") + " of " + format_bytes(bytes) + " " + (again == 1 ? "is" : "are") +
-           " computed again in " + format_seconds(saved.seconds) + " (" + share + " more work), and " +
+           " computed again, which takes " + format_seconds(saved.seconds) + " without fusion (" + share + " more work), and " +
            counted(saved.values.size() - again, "value") + " of " + format_bytes(kept_bytes) + " kept, of a peak of " +
-           format_bytes(saved.peak_bytes) + "; no choice takes less than " + format_seconds(saved.bound_seconds);
+           format_bytes(saved.peak_bytes) + "; in this placement no choice takes less than " + format_seconds(saved.bound_seconds) +
+           " without fusion";
   }
 
   static std::string remark(const std::string& one, const std::string& other) {
