@@ -34,6 +34,7 @@ class CrossingValues {
     if (is_condition(graph.nodes[peak].region)) moments.erase(moments.begin());
     for (auto moment = moments.rbegin(); moment != moments.rend(); ++moment) add_region(*moment);
     find_operands();
+    find_forward_part();
   }
 
   [[nodiscard]] const SavedValuesProblem& problem() const { return problem_; }
@@ -54,29 +55,24 @@ class CrossingValues {
   [[nodiscard]] SavedValuesProblem in_segments(std::size_t segments) const {
     SavedValuesProblem problem = problem_;
     if (segments == 0) return problem;
-    const RegionId region = fullest_region();
-    std::vector<std::size_t> own;
-    for (std::size_t i = 0; i < entries_.size(); ++i)
-      if (graph_.nodes[entries_[i].node].region == region) own.push_back(i);
-    const std::vector<double> crossing = bytes_behind(own);
     double all = 0, sum = 0;
-    for (const std::size_t i : own) all += problem_.values[i].wanted ? problem_.values[i].bytes : 0;
-    std::vector<std::size_t> ends;  // positions in `own` behind which a segment ends
-    std::size_t best = own.size();
+    for (const std::size_t i : own_) all += problem_.values[i].wanted ? problem_.values[i].bytes : 0;
+    std::vector<std::size_t> ends;  // positions in `own_` behind which a segment ends
+    std::size_t best = own_.size();
     std::size_t segment = 1;
     const double each = all / static_cast<double>(segments);
-    for (std::size_t k = 0; k < own.size() && segment < segments; ++k) {
-      sum += problem_.values[own[k]].wanted ? problem_.values[own[k]].bytes : 0;
+    for (std::size_t k = 0; k < own_.size() && segment < segments; ++k) {
+      sum += problem_.values[own_[k]].wanted ? problem_.values[own_[k]].bytes : 0;
       const double place = sum / each - static_cast<double>(segment);  // 0: just here
-      if (place > -0.25 && (best == own.size() || crossing[k] < crossing[best])) best = k;
+      if (place > -0.25 && (best == own_.size() || crossing_[k] < crossing_[best])) best = k;
       if (place < 0.25) continue;
       ends.push_back(best);
-      best = own.size();
+      best = own_.size();
       while (sum / each - static_cast<double>(segment) >= 0.25) ++segment;
     }
-    for (std::size_t k = 0; k < own.size(); ++k) {
+    for (std::size_t k = 0; k < own_.size(); ++k) {
       const auto end = std::lower_bound(ends.begin(), ends.end(), k);
-      if (end == ends.end() || last_read(own[k]) > position(own[*end])) problem.values[own[k]].again_seconds = SavedValuesProblem::kNever;
+      if (end == ends.end() || last_read_[k] > position(own_[*end])) problem.values[own_[k]].again_seconds = SavedValuesProblem::kNever;
     }
     return problem;
   }
@@ -136,12 +132,27 @@ class CrossingValues {
     }
   }
 
-  /// The region whose values take the most of the memory.
-  [[nodiscard]] RegionId fullest_region() const {
+  /// Finds the values of the region whose values take the most of the memory, and where what stands in front of the peak reads them.
+  void find_forward_part() {
     IdVector<RegionId, double> bytes(graph_.regions.size(), 0);
     for (std::size_t i = 0; i < entries_.size(); ++i)
       if (problem_.values[i].wanted) bytes[graph_.nodes[entries_[i].node].region] += problem_.values[i].bytes;
-    return RegionId(static_cast<std::size_t>(std::max_element(bytes.begin(), bytes.end()) - bytes.begin()));
+    const RegionId fullest(static_cast<std::size_t>(std::max_element(bytes.begin(), bytes.end()) - bytes.begin()));
+    for (std::size_t i = 0; i < entries_.size(); ++i) {
+      if (graph_.nodes[entries_[i].node].region != fullest) continue;
+      own_.push_back(i);
+      last_read_.push_back(last_read(i));
+    }
+    crossing_.assign(own_.size() + 1, 0);
+    for (std::size_t k = 0; k < own_.size(); ++k) {
+      const auto past = std::lower_bound(own_.begin(), own_.end(), last_read_[k],
+                                         [&](std::size_t entry, std::int32_t at) { return position(entry) < at; });
+      const auto end = static_cast<std::size_t>(past - own_.begin());
+      if (end <= k) continue;
+      crossing_[k] += problem_.values[own_[k]].bytes;
+      crossing_[end] -= problem_.values[own_[k]].bytes;
+    }
+    for (std::size_t k = 1; k < crossing_.size(); ++k) crossing_[k] += crossing_[k - 1];
   }
   /// The last position in front of the peak that reads an entry.
   [[nodiscard]] std::int32_t last_read(std::size_t entry) const {
@@ -153,20 +164,6 @@ class CrossingValues {
     }
     return last;
   }
-  /// For each of the entries of one region: the bytes of those up to it that are read behind it, but in front of the peak.
-  [[nodiscard]] std::vector<double> bytes_behind(const std::vector<std::size_t>& own) const {
-    std::vector<double> change(own.size() + 1, 0);
-    for (std::size_t k = 0; k < own.size(); ++k) {
-      const std::int32_t last = last_read(own[k]);
-      const auto past =
-          std::lower_bound(own.begin(), own.end(), last, [&](std::size_t entry, std::int32_t at) { return position(entry) < at; });
-      if (static_cast<std::size_t>(past - own.begin()) <= k) continue;
-      change[k] += problem_.values[own[k]].bytes;
-      change[static_cast<std::size_t>(past - own.begin())] -= problem_.values[own[k]].bytes;
-    }
-    for (std::size_t k = 1; k < change.size(); ++k) change[k] += change[k - 1];
-    return change;
-  }
 
   const Graph& graph_;
   const CostedProblem& costed_;
@@ -175,6 +172,9 @@ class CrossingValues {
   IdVector<NodeId, std::int32_t> index_;  ///< in `entries_`; -1: none
   std::vector<Entry> entries_;            ///< in program order; values of the problem
   SavedValuesProblem problem_;
+  std::vector<std::size_t> own_;         ///< the entries of the region that takes the most memory
+  std::vector<std::int32_t> last_read_;  ///< by place in `own_`
+  std::vector<double> crossing_;  ///< by place in `own_`: the bytes of values up to it that are read behind it, but in front of the peak
 };
 
 /// One choice of what to compute again, and the problem that it solves.
