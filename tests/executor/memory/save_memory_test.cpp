@@ -81,6 +81,15 @@ void expect_equal_bits(const Plan& one, const Plan& other) {
   for (const auto& [name, array] : a) EXPECT_TRUE(array == b.at(name)) << name;
 }
 
+/// A plan with too little memory computes values again, and its results have the bits of one with enough.
+void expect_saving_keeps_bits(const Graph& graph) {
+  const Plan all = plan_saving(graph, 0);
+  const Plan little = plan_saving(graph, 0.65 * peak_of(all));
+  ASSERT_TRUE(all.complete() && little.complete());
+  ASSERT_TRUE(little.saved);
+  expect_equal_bits(all, little);
+}
+
 class SavedMemoryOf : public ::testing::TestWithParam<Graph (*)(int)> {};
 INSTANTIATE_TEST_SUITE_P(Each, SavedMemoryOf, ::testing::Values(straight, in_a_loop));
 
@@ -111,11 +120,7 @@ TEST_P(SavedMemoryOf, ADeepNetFitsIntoAFractionOfItsMemory) {
 
 TEST_P(SavedMemoryOf, ResultsKeepTheirBits) {
   const Graph graph = GetParam()(16);
-  const Plan all = plan_saving(graph, 0);
-  const Plan little = plan_saving(graph, 0.65 * peak_of(all));
-  ASSERT_TRUE(all.complete() && little.complete());
-  ASSERT_TRUE(little.saved);
-  expect_equal_bits(all, little);
+  expect_saving_keeps_bits(graph);
 }
 
 TEST(SavedMemory, RandomMasksAreDrawnAgainAsTheyWere) {
@@ -124,11 +129,7 @@ TEST(SavedMemory, RandomMasksAreDrawnAgainAsTheyWere) {
     net.replace(at, 8, ") + dropout(ones([2048, 64]), 0.5, seed=" + std::to_string(at) + ", step=0))");
   const Graph graph = parse_model(head(16) + net + "outputs: [loss, w0]\n", "m.yaml");
   ASSERT_TRUE(graph.ok()) << to_text(graph.diagnostics);
-  const Plan all = plan_saving(graph, 0);
-  const Plan little = plan_saving(graph, 0.65 * peak_of(all));
-  ASSERT_TRUE(all.complete() && little.complete());
-  ASSERT_TRUE(little.saved);
-  expect_equal_bits(all, little);
+  expect_saving_keeps_bits(graph);
 }
 
 TEST(SavedMemory, NothingIsComputedAgainWhereItFitsOrWhereAllIsKept) {
