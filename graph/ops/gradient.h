@@ -62,10 +62,9 @@ std::array<Tensor, n> gradient(const Tensor& loss, const Tensor (&values)[n], He
 ///   auto rounded = custom_gradient([](Tensor x) { return round(x); }, [](Tensor x, Tensor y, Tensor dy) { return dy; });
 ///   Tensor loss = mean(square(rounded(w) - target));
 ///
-/// What `rule` does not use is not kept for it. Gradients of the gradient lead through the operations of `rule`, and through the results
-/// that it is given to the operands. Other values that the function reads count as constants. A wrong number or type of cotangents is an
-/// error
-/// (`type`) at this line.
+/// Values that `rule` does not use are not kept for it. Gradients of the gradient lead through the operations of `rule`, and through the
+/// results that it is given to the operands. Other values that the function reads count as constants. A wrong number or type of cotangents
+/// is an error (`type`) at this line.
 template <class F, class G>
 auto custom_gradient(F function, G rule, Here here = Here::now()) {
   return [function = std::move(function), rule = std::move(rule), here](const auto&... inputs) {

@@ -101,7 +101,8 @@ void cholesky(Composer& c, GradientCall& call) {
   call.give(0, symmetric(right_solution(solution(transposed(l), inner), l)).part());
 }
 
-/// Of full rank. The columns of a wide matrix that are to the right of a square do not change Q: their part of R is Q^T times them.
+/// The matrix has full rank. If it is wide, the columns to the right of its first square do not change Q: their part of R is Q^T times
+/// them.
 void qr(Composer& c, GradientCall& call) {
   const Shape& shape = call.operand_type(0).shape;
   const std::int64_t rows = shape[shape.size() - 2], columns = shape.back(), square = std::min(rows, columns);

@@ -238,7 +238,7 @@ Parts expand_resize(Composer& c, const Parts& inputs, const Attributes& attribut
   TensorType result = given;
   for (const ResampledAxis& axis : axes) result.shape[static_cast<std::size_t>(axis.at)] = axis.out;
   if (result.elements() == 0) return {c(op::zeros, {}, {{"shape", result.shape}, {"dtype", given.dtype}})};
-  // What shrinks comes first, so that nothing in between is larger than both x and the result.
+  // Axes that shrink come first, so that no intermediate result is larger than both x and the result.
   std::stable_partition(axes.begin(), axes.end(), [](const ResampledAxis& axis) { return axis.out < axis.in; });
   const bool narrow = given.dtype == DType::f16 || given.dtype == DType::bf16;
   const bool widens = narrow && attributes.get<std::string>("mode") != "nearest";

@@ -14,7 +14,7 @@
 
 namespace cleave {
 
-/// What becomes of the rows that are left after the last whole batch.
+/// The treatment of the rows that are left after the last whole batch.
 enum class Remainder : std::uint8_t {
   drop,     ///< a pass leaves them out
   pad,      ///< the last batch has them, and zeros in the place of further rows

@@ -11,7 +11,7 @@
 
 namespace cleave {
 
-/// What the rule of a custom gradient is given beside the cotangents. What it is not given is neither kept nor transferred for it.
+/// The values that the rule of a custom gradient takes beside the cotangents. Others are neither kept nor transferred for it.
 struct RuleReads {
   bool inputs = true;   ///< the operands of the piece
   bool results = true;  ///< its results
@@ -25,7 +25,7 @@ class CustomGradient {
 
   /// The results, by which the program goes on.
   [[nodiscard]] const std::vector<Operand>& results() const { return results_; }
-  /// What the rule is given: operands, results, and one cotangent for each result.
+  /// The arguments of the rule: operands, results, and one cotangent for each result.
   [[nodiscard]] std::vector<Operand> given(RuleReads reads) const;
   /// The types of the cotangents that the rule must give: those of the floating operands. Numbers (literals) are constants.
   [[nodiscard]] const std::vector<TensorType>& wanted() const { return wanted_; }

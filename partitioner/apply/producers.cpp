@@ -65,7 +65,7 @@ class ProducerSearch {
         counts = counts || (read.kind == NodeKind::counter && read.owner == loop.node);
       }
     }
-    // What is the same in each trip is better computed in front of the loop, as a diagnostic says.
+    // Work that is the same in each trip is better done in front of the loop, as a diagnostic says.
     if (counts && (stated || seconds >= kWorthAhead)) return found.push_back(std::move(producer));
     for (const NodeId each : producer.nodes) ahead_[each] = 0;
   }

@@ -1,4 +1,4 @@
-// SavedMemory: what a plan keeps in the accelerator's memory and what it computes again, because the memory is too small.
+// SavedMemory: the values that a plan keeps in the accelerator's memory, and those that it computes again because the memory is too small.
 #pragma once
 
 #include <string>
@@ -17,7 +17,7 @@ struct SavedValue {
   double seconds = 0;  ///< of computing it again, in a run; 0 if it is kept
 };
 
-/// What is kept and what is computed again for want of memory.
+/// The values that are kept, and those that are computed again, for lack of memory.
 struct SavedMemory {
   std::vector<SavedValue> values;  ///< in program order
   double seconds = 0;              ///< of all that is computed again, in a run, each operation as a kernel of its own

@@ -118,7 +118,7 @@ class Report {
     out_ += table.text(most_rows_);
   }
 
-  /// What is computed again because memory is too small, and what that costs.
+  /// How many values are computed again because memory is too small, and the cost of that.
   std::string saved_phrase(const SavedMemory& saved) const {
     std::size_t again = 0;
     double kept_bytes = 0, bytes = 0;

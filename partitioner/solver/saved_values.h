@@ -33,7 +33,7 @@ struct SavedValues {
 /// The cheapest choice found that fits, with a lower bound of all that do; nothing if none fits.
 std::optional<SavedValues> choose_saved_values(const SavedValuesProblem& problem);
 
-/// What follows if, of the values that can be computed again, just those with `again` are: everything else that is needed is kept.
+/// The choice in which just the values with `again` are computed again, of those that can be; all others that are needed are kept.
 SavedValues saved_values(const SavedValuesProblem& problem, const std::vector<bool>& again);
 
 }  // namespace cleave::planner

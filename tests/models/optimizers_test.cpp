@@ -146,7 +146,7 @@ INSTANTIATE_TEST_SUITE_P(All, OptimizerFaces, ::testing::Range(std::size_t{0}, f
 
 // --- values --------------------------------------------------------------------------------------------------------------------
 
-/// What a model with the library computes, by name.
+/// The outputs of a model that uses the library, by name.
 std::map<std::string, Array> run(const std::string& model, std::vector<std::string> outputs) {
   const Graph graph = parse_model("include: optimizers.yaml\n" + model, "models/test.yaml");
   EXPECT_TRUE(graph.ok()) << to_text(graph.diagnostics);

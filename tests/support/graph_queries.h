@@ -1,4 +1,4 @@
-// What tests ask of a graph: its first node of an operation, and the operations of a region.
+// Questions of tests about a graph: its first node of an operation, and the operations of a region.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -89,10 +89,10 @@ class WeightGradient {
   UnwrittenRoom<T> columns_, results_, sums_;
   Scratch<T> plane_rooms_;
 
-  // Of the way by taps.
+  // For the product of each tap with the stretches of windows that it meets.
   const ProductCode<T>& product_;
   std::vector<Stretch> stretches_;         ///< none: the windows are gathered
-  std::int64_t longest_ = 0, packed_ = 0;  ///< of them; elements of an image's packed gradients
+  std::int64_t longest_ = 0, packed_ = 0;  ///< elements of the longest stretch; elements of an image's packed gradients
   std::int64_t together_ = 1;              ///< images processed together
 };
 

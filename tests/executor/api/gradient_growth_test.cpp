@@ -1,5 +1,5 @@
-// What gradients of loops cost: a loop that reads a row in each trip has a gradient that writes a row in each trip, so that time and memory
-// grow with the number of trips, and not with its square.
+// The cost of gradients of loops: a loop that reads a row in each trip has a gradient that writes a row in each trip, so that time and
+// memory grow with the number of trips, and not with its square.
 #include <gtest/gtest.h>
 
 #include <algorithm>

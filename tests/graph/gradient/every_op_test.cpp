@@ -187,7 +187,7 @@ TEST(GradientOfCumulativeProd, IsExactWhereElementsAreZero) {
   }
 }
 
-/// Of four updates at one place none, one and two are zero.
+/// Four updates go to one place, and none, one or two of them are zero.
 TEST(GradientOfScatter, MultipliesExactlyWhereUpdatesAreZero) {
   Array x({DType::f64, {3}}), indices({DType::i32, {6}});
   constexpr std::int32_t kPlaces[] = {0, 1, 1, 2, 2, 0};

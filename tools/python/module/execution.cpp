@@ -99,7 +99,7 @@ class Log {
     return log->csv_ || log->events_ || log->function_ ? log : nullptr;
   }
 
-  /// What it throws becomes the Error of the run.
+  /// An exception becomes the Error of the run.
   void add(const LoggedStep& step) {
     if (Status written = csv_ ? csv_->add(step) : Status(); !written) throw std::runtime_error(written.error().message);
     if (Status written = events_ ? events_->add(step) : Status(); !written) throw std::runtime_error(written.error().message);
