@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "executor/api/executable.h"
+#include "executor/api/wiring.h"
 #include "executor/check/reference.h"
 #include "graph/base/diagnostic_text.h"
 #include "graph/passes/verify.h"
@@ -28,9 +29,7 @@ Graph read(const std::string& name, const std::map<std::string, std::int64_t>& d
 }
 
 Plan planned(const std::string& name) {
-  PlanOptions options;
-  options.costs.machine = *Machine::find("simulated");
-  return plan(read(name), options);
+  return plan(read(name), runtime::wire({.device = "simulated"})->plan);
 }
 
 RunResult run(const Graph& graph, std::vector<std::string>* lines = nullptr) {
@@ -75,7 +74,6 @@ TEST(Zoo, WarnsMovesAndPaysAsWrittenDown) {
     ASSERT_TRUE(plan.ok()) << to_text(plan.diagnostics);
     std::vector<int> lines;
     for (const Diagnostic& diagnostic : plan.diagnostics) {
-      if (diagnostic.kind == DiagnosticKind::launch_bound) continue;  // these plans have no fused kernels
       EXPECT_EQ(diagnostic.kind, expected.model == "naive_transfer" ? DiagnosticKind::invariant_host_work : DiagnosticKind::round_trip);
       lines.push_back(diagnostic.location.line);
     }
