@@ -6,7 +6,6 @@
 
 #include "graph/base/diagnostic_text.h"
 #include "graph/gradient/differentiate.h"
-#include "graph/states.h"
 #include "models/model.h"
 #include "tests/executor/run_support.h"
 #include "tests/support/namespaces.h"
@@ -43,14 +42,8 @@ inline std::vector<ProjectModel> project_models() {
     ProjectModel model{entry.path().string(), std::make_shared<const Graph>(differentiate(read_model(entry.path().string(), options))), {}};
     EXPECT_TRUE(model.graph->ok()) << model.path << ": " << to_text(model.graph->diagnostics);
     if (!model.graph->ok()) continue;
-    model.expected = run_with({}, [&](const RunOptions& o) { return run_reference(*model.graph, o, kHostFunctions); });
-    if (model.expected.result) {  // a run of an executor does not return states
-      std::vector<std::pair<std::string, Array>> outputs;
-      const std::vector<bool> states = state_outputs(*model.graph);
-      for (std::size_t o = 0; o < states.size(); ++o)
-        if (!states[o]) outputs.push_back(model.expected.result->outputs[o]);
-      model.expected.result->outputs = std::move(outputs);
-    }
+    model.expected =
+        without_states(run_with({}, [&](const RunOptions& o) { return run_reference(*model.graph, o, kHostFunctions); }), *model.graph);
     // Rounding decides when its loop ends: one iteration more or less changes the eigenvector by a thousandth.
     if (entry.path().stem() == "power_iteration") model.expected.reduction_length = 1e6;
     const bool built = model.expected.result.ok() || model.expected.result.error().message.find("there is no library") == std::string::npos;

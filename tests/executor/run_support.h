@@ -4,12 +4,14 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cfloat>
 #include <cmath>
 #include <map>
 #include <memory>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "executor/check/compare.h"
@@ -17,6 +19,7 @@
 #include "executor/device/kernel.h"
 #include "executor/run/executor.h"
 #include "executor/simulated/back_end.h"
+#include "graph/states.h"
 #include "partitioner/apply/schedule.h"
 #include "partitioner/apply/split.h"
 #include "partitioner/compile.h"
@@ -136,6 +139,23 @@ inline Array roundings_of_f32(const Array& expected) {
   Array slack(TensorType{DType::f64, expected.shape()});
   for (std::int64_t i = 0; i < slack.size(); ++i) slack.mutable_data<double>()[i] = 4 * FLT_EPSILON * std::fabs(expected.at(i));
   return slack;
+}
+
+/// The outcome of the reference executor without states, which a run of an executor does not return.
+inline Outcome without_states(Outcome outcome, const Graph& graph) {
+  if (!outcome.result) return outcome;
+  std::vector<std::pair<std::string, Array>> outputs;
+  const std::vector<bool> states = state_outputs(graph);
+  for (std::size_t o = 0; o < states.size(); ++o)
+    if (!states[o]) outputs.push_back(std::move(outcome.result->outputs[o]));
+  outcome.result->outputs = std::move(outputs);
+  return outcome;
+}
+
+/// The number of runs in a row that tests compare with one outcome: a program that counts its passes has another one in each run.
+inline int equal_runs(const Graph& graph) {
+  const std::vector<GraphState> states = states_of(graph);
+  return std::any_of(states.begin(), states.end(), [](const GraphState& state) { return state.hidden; }) ? 1 : 2;
 }
 
 inline void expect_equal(const Outcome& is, const Outcome& should, bool exact) {
