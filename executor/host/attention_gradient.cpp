@@ -60,9 +60,9 @@ class AttentionGradient final : public HostKernel {
       if (narrow_ != nullptr) wide_results_[i].resize(static_cast<std::size_t>(count));
       arrays.out[i] = narrow_ != nullptr ? wide_results_[i].data() : call.results[i].template as<T>();
     }
-    if (rows_ == 0 || shape_.keys == 0) {
+    if (call.inputs[3].type->elements() == 0 || shape_.keys == 0) {
       for (std::size_t i = 0; i < 3; ++i) fill_long(arrays.out[i], call.results[i].type->elements(), T(0));
-    } else if (units_ > 0) {
+    } else {
       compute(arrays);
     }
     for (std::size_t i = 0; narrow_ != nullptr && i < 3; ++i)

@@ -1,5 +1,6 @@
 // attention_gradient: the gradients of attention by query, key and value. With weights w = softmax(s), s = query @ transpose(key) * scale +
 // mask, and p = gradient @ transpose(value): by the scores it is w * (p - sum(w * p)).
+#include <array>
 #include <cmath>
 #include <limits>
 #include <vector>
@@ -107,11 +108,10 @@ struct QueryGradient {
   }
 };
 
+/// Adds the parts of all queries to the gradients by query, key and value.
 template <class T>
-void differentiate_all(const AttentionShape& shape, const OpCall& call) {
+void add_all(const AttentionShape& shape, const OpCall& call, std::array<std::vector<double>, 3>& sums) {
   std::vector<double> weights(static_cast<std::size_t>(shape.keys)), products(static_cast<std::size_t>(shape.keys));
-  std::vector<double> sums[3];
-  for (std::size_t i = 0; i < 3; ++i) sums[i].assign(static_cast<std::size_t>(call.results[i].size()), 0.0);
   for (std::int64_t batch = 0; batch < shape.batches(); ++batch) {
     for (std::int64_t head = 0; head < shape.heads; ++head) {
       const std::int64_t key_head = head / shape.group(), unit = batch * shape.key_heads + key_head;
@@ -139,6 +139,14 @@ void differentiate_all(const AttentionShape& shape, const OpCall& call) {
       }
     }
   }
+}
+
+template <class T>
+void differentiate_all(const AttentionShape& shape, const OpCall& call) {
+  std::array<std::vector<double>, 3> sums;
+  for (std::size_t i = 0; i < 3; ++i) sums[i].assign(static_cast<std::size_t>(call.results[i].size()), 0.0);
+  // All gradients of a result without elements are zero; the other axes may be long.
+  if (call.inputs[3].size() > 0) add_all<T>(shape, call, sums);
   for (std::size_t r = 0; r < 3; ++r) {
     StopLooks looks;
     for (std::size_t i = 0; i < sums[r].size(); ++i) {

@@ -39,9 +39,11 @@ class AttentionGradientWriter {
 
   KernelSource write() {
     std::vector<KernelText> kernels;
-    if (units_ * rows_ > 0) kernels.push_back(by_queries());
-    if (units_ * shape_.keys * shape_.depth > 0) kernels.push_back(by_keys());
-    if (units_ * shape_.keys * shape_.width > 0) kernels.push_back(by_values());
+    const bool has_keys = units_ * shape_.keys * shape_.depth > 0, has_values = units_ * shape_.keys * shape_.width > 0;
+    // The sums of the softmax, which the first kernel leaves, are read by the others.
+    if (units_ * rows_ > 0 && (shape_.depth > 0 || has_values)) kernels.push_back(by_queries());
+    if (has_keys) kernels.push_back(by_keys());
+    if (has_values) kernels.push_back(by_values());
     if (kernels.empty()) return {};
     constexpr std::int64_t kNumbers = 3, kBytes = 8;
     return assemble(request_, device_text("lines"), kernels, std::max<std::int64_t>(1, units_ * rows_) * kNumbers * kBytes);
