@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <memory>
 #include <vector>
 
 #include "executor/host/attention_mask.h"
@@ -24,6 +25,7 @@ constexpr std::int64_t kLeastBlock = 8;
 constexpr std::int64_t kScoresOfBlock = 1 << 17;
 constexpr std::int64_t kKeysPacked = 768;  ///< a multiple of every panel width
 constexpr std::int64_t kPartsOfWork = 16;  ///< aimed at, if there are enough rows
+constexpr std::int64_t kMostPartial = 1 << 24;  ///< limit on the elements of the sums of parts after the first
 constexpr std::int64_t kNarrowPiece = 1 << 15;
 
 /// Computes in T, float or double.
@@ -46,7 +48,9 @@ class AttentionGradient final : public HostKernel {
     const std::int64_t most = shape_.causal ? kRowsIfCausal : kRowsOfBlock;
     block_ = std::clamp(kScoresOfBlock / std::max<std::int64_t>(1, shape_.keys) / kLeastBlock * kLeastBlock, kLeastBlock, most);
     const std::int64_t blocks = (rows_ + block_ - 1) / block_;
-    parts_ = std::clamp<std::int64_t>(kPartsOfWork / std::max<std::int64_t>(1, units_), 1, std::max<std::int64_t>(1, blocks));
+    const std::int64_t of_part = units_ * shape_.keys * (shape_.depth + shape_.width);
+    const std::int64_t most_parts = std::min(std::max<std::int64_t>(1, blocks), 1 + kMostPartial / std::max<std::int64_t>(1, of_part));
+    parts_ = std::clamp<std::int64_t>(kPartsOfWork / std::max<std::int64_t>(1, units_), 1, most_parts);
     blocks_of_part_ = (blocks + parts_ - 1) / parts_;
     stride_ = (shape_.keys + kScorePad - 1) / kScorePad * kScorePad + kScorePad;
     lay_out();
@@ -95,7 +99,7 @@ class AttentionGradient final : public HostKernel {
     products_at_ = take(block_ * stride_);
     keys_at_ = take(packed * shape_.depth + code_.width);
     values_at_ = take(packed * shape_.width + code_.width);
-    edge_at_ = take(code_.width * (std::max(shape_.keys, block_) + 1));
+    edge_at_ = take(code_.width * (std::max(std::min(shape_.keys, kKeysPacked), block_) + 1));
     mask_at_ = take(shape_.mask.empty() ? 0 : stride_);
   }
 
@@ -120,13 +124,14 @@ class AttentionGradient final : public HostKernel {
   void compute(const Arrays& arrays) {
     const std::int64_t of_keys = shape_.keys * shape_.depth, of_values = shape_.keys * shape_.width;
     scratch_.reserve(arrays.call.workers.threads(), size_);
-    partial_.resize(static_cast<std::size_t>(units_ * (parts_ - 1) * (of_keys + of_values)));
+    if (parts_ > 1 && !partial_)  // each part sets its own to zero
+      partial_ = std::make_unique_for_overwrite<T[]>(static_cast<std::size_t>(units_ * (parts_ - 1) * (of_keys + of_values)));
     arrays.call.workers.each(units_ * parts_, [&](std::int64_t piece) {
       const typename Scratch<T>::Part room(scratch_);
       const std::int64_t index = piece / parts_, part = piece % parts_;
       Unit unit = unit_of(arrays, index);
       if (part > 0) {
-        unit.keys_out = partial_.data() + (index * (parts_ - 1) + part - 1) * (of_keys + of_values);
+        unit.keys_out = partial_.get() + (index * (parts_ - 1) + part - 1) * (of_keys + of_values);
         unit.values_out = unit.keys_out + of_keys;
       }
       some_rows(unit, part * blocks_of_part_ * block_, std::min(rows_, (part + 1) * blocks_of_part_ * block_), room.data());
@@ -135,7 +140,7 @@ class AttentionGradient final : public HostKernel {
     arrays.call.workers.each(units_, [&](std::int64_t index) {
       const Unit unit = unit_of(arrays, index);
       for (std::int64_t part = 1; part < parts_; ++part) {
-        const T* from = partial_.data() + (index * (parts_ - 1) + part - 1) * (of_keys + of_values);
+        const T* from = partial_.get() + (index * (parts_ - 1) + part - 1) * (of_keys + of_values);
         add_long(unit.keys_out, from, of_keys);
         add_long(unit.values_out, from + of_keys, of_values);
       }
@@ -195,6 +200,7 @@ class AttentionGradient final : public HostKernel {
   void by_keys(const T* rows, std::int64_t count, std::int64_t length, const T* packed, std::int64_t visible, T* to) const {
     for (std::int64_t r = 0; length == 0 && r < count; ++r) std::fill_n(to + r * stride_, visible, T(0));
     for (std::int64_t key = 0; length > 0 && key < visible; key += kKeysPacked) {
+      look_at_stop();
       // Panel by panel, as they were divided when they were packed; the last one may give some more columns, for which there is room.
       for (std::int64_t left = std::min(kKeysPacked, shape_.keys - key), at = key; left > 0 && at < visible;) {
         const std::int64_t width = panel_width(left, code_.width);
@@ -203,6 +209,15 @@ class AttentionGradient final : public HostKernel {
         at += width;
         left -= width;
       }
+    }
+  }
+
+  /// to += transpose(weights) x lines: for each of `visible` keys the sum over `rows` queries, some keys at a time.
+  void add_by_keys(std::int64_t visible, std::int64_t rows, const T* weights, const T* lines, std::int64_t columns, T* to, T* edge) const {
+    for (std::int64_t key = 0; key < visible; key += kKeysPacked) {
+      look_at_stop();
+      const std::int64_t count = std::min(kKeysPacked, visible - key);
+      multiply(count, rows, {weights + key, 1, stride_}, lines, columns, to + key * columns, true, edge);
     }
   }
 
@@ -232,6 +247,7 @@ class AttentionGradient final : public HostKernel {
     by_keys(query, rows, depth, scratch + keys_at_, visible, scores);
     by_keys(g, rows, width, scratch + values_at_, visible, products);
     for (std::int64_t r = 0; r < rows; ++r) {
+      look_at_stop();
       ScoreRow<T> row{scores + r * stride_, std::min(seen(first + r), visible), visible, static_cast<T>(shape_.scale), nullptr, nullptr};
       if (unit.mask != nullptr) mask_.find(unit.mask, unit.head, first + r, 0, row, scratch + mask_at_);
       ScoreState<T> state{-std::numeric_limits<T>::infinity(), 0};
@@ -239,11 +255,14 @@ class AttentionGradient final : public HostKernel {
       const T share = state.sum == 0 ? T(0) : static_cast<T>(1 / state.sum);
       differentiate_(row.scores, products + r * stride_, visible, share, static_cast<T>(shape_.scale));
     }
-    const Matrix<const T> weights{scores, 1, stride_}, by_scores{products, 1, stride_};  // transposed
-    if (width > 0) multiply(visible, rows, weights, g, width, unit.values_out, true, edge);
+    if (width > 0) add_by_keys(visible, rows, scores, g, width, unit.values_out, edge);
     if (depth == 0) return;
-    multiply(visible, rows, by_scores, query, depth, unit.keys_out, true, edge);
-    multiply(rows, visible, {products, stride_, 1}, unit.keys, depth, query_out, false, edge);
+    add_by_keys(visible, rows, products, query, depth, unit.keys_out, edge);
+    for (std::int64_t key = 0; key < visible; key += kKeysPacked) {
+      look_at_stop();
+      const std::int64_t count = std::min(kKeysPacked, visible - key);
+      multiply(rows, count, {products + key, stride_, 1}, unit.keys + key * depth, depth, query_out, key > 0, edge);
+    }
   }
 
   const ops::AttentionShape shape_;
@@ -259,7 +278,7 @@ class AttentionGradient final : public HostKernel {
   std::int64_t size_ = 0;                                    ///< elements of a thread's scratch memory; below, the offsets of its areas
   std::int64_t scores_at_ = 0, products_at_ = 0, keys_at_ = 0, values_at_ = 0, edge_at_ = 0, mask_at_ = 0;
   Scratch<T> scratch_;
-  std::vector<T> partial_;  ///< gradients of keys and values of the parts after the first
+  std::unique_ptr<T[]> partial_;  ///< gradients of keys and values of the parts after the first
   std::array<std::vector<T>, 4> wide_;
   std::array<std::vector<T>, 3> wide_results_;
 };
