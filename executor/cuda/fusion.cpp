@@ -5,11 +5,11 @@
 #include "executor/cuda/back_end.h"
 #include "executor/cuda/kernels/kernels.h"
 #include "executor/cuda/matmul/matmul.h"
+#include "graph/kernel/fusible_op.h"
 
 namespace cleave::runtime::cuda {
 namespace {
 
-constexpr std::size_t kMostSteps = 32;
 /// Counts every step as a result, so that if a group is accepted, each part of it is accepted too.
 constexpr std::size_t kMostOperands = 64;
 
@@ -30,7 +30,7 @@ bool ends_in_reduction(const KernelRequest& request) {
 
 bool fuses(const KernelRequest& request) {
   const std::span<const FusedStep> steps = request.steps;
-  if (steps.size() > kMostSteps || request.input_types.size() + steps.size() > kMostOperands) return false;
+  if (steps.size() > kernels::kMostFusedSteps || request.input_types.size() + steps.size() > kMostOperands) return false;
   if (elementwise(steps) || has_matmul(request)) return true;
   return elementwise(steps.first(steps.size() - 1)) && ends_in_reduction(request);
 }

@@ -23,8 +23,8 @@ namespace {
 constexpr std::int64_t kRowsOfBlock = 64, kRowsIfCausal = 32;  ///< fewer rows see fewer keys that their neighbours do not see
 constexpr std::int64_t kLeastBlock = 8;
 constexpr std::int64_t kScoresOfBlock = 1 << 17;
-constexpr std::int64_t kKeysPacked = 768;  ///< a multiple of every panel width
-constexpr std::int64_t kPartsOfWork = 16;  ///< aimed at, if there are enough rows
+constexpr std::int64_t kKeysPacked = 768;       ///< a multiple of every panel width
+constexpr std::int64_t kPartsOfWork = 16;       ///< aimed at, if there are enough rows
 constexpr std::int64_t kMostPartial = 1 << 24;  ///< limit on the elements of the sums of parts after the first
 constexpr std::int64_t kNarrowPiece = 1 << 15;
 

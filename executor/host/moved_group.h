@@ -7,12 +7,13 @@
 
 #include "executor/runtime.h"
 #include "graph/array/tensor_type.h"
+#include "graph/kernel/fusible_op.h"
 #include "graph/kernel/kernel_request.h"
 #include "graph/ops/strided.h"
 
 namespace cleave::runtime::host {
 
-constexpr std::size_t kMostSteps = 32;  ///< the most steps in one kernel
+constexpr std::size_t kMostSteps = kernels::kMostFusedSteps;
 
 /// The positions in memory of the elements of an operand that comes from outside the group.
 struct Reading {

@@ -19,6 +19,10 @@ bool is_fusible(const Graph& graph, NodeId id, DeviceId side) {
   return node.kind == NodeKind::operation && node.results.size() == 1 && graph.purity(id) == Purity::pure && !is_elsewhere(graph, id, side);
 }
 
+bool computes_step(const OpDef& op) {
+  return op.elementwise() || op.cost_class == CostClass::reduction;
+}
+
 bool only_moves(const Graph& graph, NodeId id) {
   const Node& node = graph.nodes[id];
   if (node.op->elementwise() || node.inputs.size() != 1) return false;

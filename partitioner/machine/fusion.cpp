@@ -130,6 +130,7 @@ class GroupSearch {
     if (group.pulled > 0) group.must_hide.assign(group.nodes.size(), 1);
     const auto index = static_cast<GroupIndex>(groups_.size());
     for (const NodeId node : group.nodes) enter(node, index);
+    steps_.push_back(steps_of(group.nodes));
     drafts_.emplace_back(graph_, uses_);
     groups_.push_back(std::move(group));
   }
@@ -198,6 +199,8 @@ class GroupSearch {
   }
   bool joins(GroupIndex index, std::span<const NodeId> others) {
     FusibleGroup& group = groups_[static_cast<std::size_t>(index)];
+    const std::size_t more = steps_of(others);
+    if (steps(index) + more > kernels::kMostFusedSteps) return false;
     together_.assign(others.begin(), others.end());
     together_.push_back(group.nodes.back());
     const KernelOrder::Union* as_one = kernels_.find_union(together_);
@@ -219,6 +222,7 @@ class GroupSearch {
     group.must_hide.resize(group.nodes.size(), 0);
     group.must_hide.back() = must_hide(draft);
     if (kept == 0) std::swap(draft, draft_of(index));
+    steps(index) += more;
     for (const NodeId node : others) enter(node, index);
     return true;
   }
@@ -229,7 +233,7 @@ class GroupSearch {
   /// Unites two groups into the first, if there is one kernel for the union and for each of its prefixes.
   void unite(GroupIndex index, GroupIndex other_index) {
     FusibleGroup &group = groups_[static_cast<std::size_t>(index)], &other = groups_[static_cast<std::size_t>(other_index)];
-    if (group.pulled > 0 || other.pulled > 0) return;
+    if (group.pulled > 0 || other.pulled > 0 || steps(index) + steps(other_index) > kernels::kMostFusedSteps) return;
     const KernelOrder::Union* as_one = kernels_.find_union(std::array{group.nodes.back(), other.nodes.back()});
     if (!as_one) return;
     FusibleGroup both = side_by_side(group, other);
@@ -242,6 +246,7 @@ class GroupSearch {
     for (const NodeId node : other.nodes) enter(node, index);
     other = {};
     group = std::move(both);
+    steps(index) += steps(other_index);
   }
   /// The operations of both groups in the order of the walk, each waiting operation right before its reader.
   [[nodiscard]] FusibleGroup side_by_side(const FusibleGroup& a, const FusibleGroup& b) const {
@@ -273,6 +278,11 @@ class GroupSearch {
     return true;
   }
   [[nodiscard]] bool must_hide(KernelDraft& draft) const { return draft.hides() && !takes_(draft.all_written()); }
+  [[nodiscard]] std::size_t steps_of(std::span<const NodeId> nodes) const {
+    return static_cast<std::size_t>(
+        std::count_if(nodes.begin(), nodes.end(), [&](NodeId node) { return kernels::computes_step(*graph_.nodes[node].op); }));
+  }
+  [[nodiscard]] std::size_t& steps(GroupIndex group) { return steps_[static_cast<std::size_t>(group)]; }
   /// The draft of an open group.
   [[nodiscard]] KernelDraft& draft_of(GroupIndex group) { return drafts_[static_cast<std::size_t>(group) - first_open_]; }
 
@@ -290,6 +300,7 @@ class GroupSearch {
   std::vector<Readers> readers_;  ///< by value
   std::vector<Candidate> candidates_;
   std::vector<FusibleGroup> groups_;
+  std::vector<std::size_t> steps_;   ///< by group: operations that count in kMostFusedSteps
   std::vector<KernelDraft> drafts_;  ///< by open group; empty until it is tried with another operation
   KernelDraft alone_, united_;       ///< empty between two trials
   std::vector<NodeId> together_;

@@ -103,14 +103,18 @@ class Estimate {
         draft_(graph, uses_),
         sunk_(graph.nodes.size(), false) {}
 
-  std::vector<Sinking> run() {
+  std::vector<Sinking> run(double least_seconds) {
     const std::vector<NodeId> order = program_order(graph_).nodes;
     std::vector<Sinking> found;
+    double sum = 0;
     for (auto id = order.rbegin(); id != order.rend(); ++id) {  // readers first
-      if (!sinkable_.into(*id).valid() || !gains(*id)) continue;
+      const double seconds = sinkable_.into(*id).valid() ? saved(*id) : 0;
+      if (seconds <= 0) continue;
+      sum += seconds;
       sunk_[*id] = true;
       found.push_back({*id, sinkable_.into(*id)});
     }
+    if (sum < least_seconds) return {};
     std::reverse(found.begin(), found.end());
     return found;
   }
@@ -124,28 +128,28 @@ class Estimate {
     const PlacementProblem::Node& node = costed_.problem.nodes[id.index];
     return side == kHost ? node.host_seconds : node.accelerator_seconds;
   }
-  /// Whether sinking saves time: compares one execution outside plus each read inside with computing it inside while its readers wait for
-  /// memory.
-  bool gains(NodeId id) {
+  /// The time that sinking saves: one execution outside plus each read inside, less computing it inside while its readers wait for memory.
+  /// 0: it cannot be in one kernel with its readers.
+  double saved(NodeId id) {
     const DeviceId side = placement_.has_copy(id.index, kHost) ? kHost : kAccelerator;
     const FusionRule& rule = side == kHost ? model_.host_fuses : model_.accelerator_fuses;
-    if (!rule || !is_fusible(graph_, id, side) || !is_only_on(id, side)) return false;
+    if (!rule || !is_fusible(graph_, id, side) || !is_only_on(id, side)) return 0;
     const ValueId made = graph_.nodes[id].results[0];
     const RegionId into = sinkable_.into(id);
     double waiting = 0;
     bool fuses = false;
     for (const ValueUse& use : costed_.uses->of(made)) {
       const bool inside = sunk_[use.node] || graph_.within(graph_.nodes[use.node].region, into);
-      if (!inside || !is_only_on(use.node, side)) return false;
+      if (!inside || !is_only_on(use.node, side)) return 0;
       fuses = fuses || (is_fusible(graph_, use.node, side) && draft_.is_taken_with(id, use.node, rule));
       waiting += spare(use.node, side);
     }
-    if (!fuses) return false;
+    if (!fuses) return 0;
     const DeviceRates& rates = side == kHost ? model_.machine.host : model_.machine.accelerators[0];
     const double often = costed_.frequency[into], once = costed_.frequency[graph_.nodes[id].region];
     const double reading = (static_cast<double>(graph_.values[made].type.bytes()) - sinkable_.least_bytes(id)) / rates.bytes_per_second;
     const double computing = std::max(0.0, seconds(id, side) - spare(id, side) - waiting);
-    return once * seconds(id, side) + often * (reading - computing) > 0;
+    return once * seconds(id, side) + often * (reading - computing);
   }
 
   const Graph& graph_;
@@ -162,9 +166,9 @@ class Estimate {
 }  // namespace
 
 std::vector<Sinking> worth_sinking(const Graph& graph, const Sinkable& sinkable, const CostModel& model, const CostedProblem& costed,
-                                   const Placement& placement) {
+                                   const Placement& placement, double least_seconds) {
   if (!sinkable.any()) return {};
-  return Estimate(graph, sinkable, model, costed, placement).run();
+  return Estimate(graph, sinkable, model, costed, placement).run(least_seconds);
 }
 
 }  // namespace cleave::planner

@@ -37,8 +37,9 @@ class Sinkable {
 };
 
 /// Operations that `placement` puts on the same side as their readers and that are estimated to cost less inside the loop, fused with their
-/// readers. Only a plan of the changed program tells whether they do.
+/// readers. Only a plan of the changed program tells whether they do. None if all together are estimated to save less than
+/// `least_seconds` of a run.
 std::vector<Sinking> worth_sinking(const Graph& graph, const Sinkable& sinkable, const CostModel& model, const CostedProblem& costed,
-                                   const Placement& placement);
+                                   const Placement& placement, double least_seconds);
 
 }  // namespace cleave::planner

@@ -279,18 +279,19 @@ TEST_P(Producers, HideTheirTimeBehindTheStep) {
       const double begin = workers == 0 ? 0 : producer;  // the first data
       const double predicted = program.plan().predicted_seconds;
       EXPECT_NEAR(predicted, expected * kMadeTrips + begin, 0.05 * expected * kMadeTrips) << producer << " " << step << " " << workers;
-      double best = 1e9, simulated = 0;
+      double best = 1e9, simulated = 1e9;
       for (int i = 0; i < 6 && best > 1.05 * (expected * kMadeTrips + begin); ++i) {
         const Result<RunResult> result = run(program);
         ASSERT_TRUE(result.ok()) << result.error().message;
         best = std::min(best, result->seconds);
-        simulated = result->simulated_seconds;
+        simulated = std::min(simulated, result->simulated_seconds);
       }
+      if (workers == 0) slowness = std::max(1.0, best / (expected * kMadeTrips));
       if (GetParam() == std::string("simulated")) {
-        EXPECT_NEAR(simulated, predicted, 0.05 * predicted) << workers << " workers";
+        EXPECT_GT(simulated, 0.95 * predicted) << workers << " workers";
+        EXPECT_LT(simulated, 1.05 * slowness * predicted) << workers << " workers";
       }
       if (!kSanitized) {
-        if (workers == 0) slowness = std::max(1.0, best / (expected * kMadeTrips));
         EXPECT_LT(best, 1.25 * slowness * (expected * kMadeTrips + begin)) << producer << " " << step << " " << workers;
       }
     }
