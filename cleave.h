@@ -32,4 +32,5 @@
 #include "graph/trace/host_call.h"
 #include "graph/trace/trace.h"
 #include "models/model.h"
+#include "models/network.h"
 // IWYU pragma: end_exports

@@ -91,7 +91,8 @@ set(executor_headers
   executor/report/timeline.h
   executor/arguments/run_options.h)
 set(models_headers
-  models/model.h)
+  models/model.h
+  models/network.h)
 
 set(CLEAVE_PUBLIC_HEADERS cleave.h optim.h ${graph_headers} ${partitioner_headers} ${executor_headers} ${models_headers})
 foreach(room graph partitioner executor models)

@@ -29,6 +29,9 @@ struct ModelOptions {
   std::map<std::string, std::int64_t> dims;  ///< sizes that replace the model's defaults, as `--dim batch=64`
 
   // For ONNX models only.
+  /// Initializers that become parameters, which are states: names, patterns with `*` and `?`, or `all`, as `--parameters all`. An input of
+  /// the file that has an initializer of its own stays one.
+  std::vector<std::string> parameters = {};
   /// Folders, besides the model's own, from which files may be shown as source that the model names, as `--source-root DIR`.
   std::vector<std::string> source_roots = {};
   /// Shapes of inputs, as `--shape x=1,3,?`; an extent that is left open here stays as the model declares it.

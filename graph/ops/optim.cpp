@@ -155,7 +155,42 @@ void ema(const std::vector<Leaf>& averages, const std::vector<Leaf>& values, dou
     *averages[i].tensor = mean_of(decay, Value(*averages[i].tensor, here), Value(*values[i].tensor, here));
 }
 
+void convert(const std::vector<Leaf>& values, DType dtype, const char* name, const Here& here) {
+  const Scope in = scope(name, here);
+  for (const Leaf& leaf : values) *leaf.tensor = cleave::detail::call(op::astype, {*leaf.tensor}, {{"dtype", dtype}}, here);
+}
+
+Tensor unscale(const std::vector<Leaf>& gradients, const Tensor& scale, const Here& here) {
+  if (gradients.empty()) return true;
+  const Scope in = scope("unscale", here);
+  std::vector<Tensor> flags;
+  for (const Leaf& leaf : gradients) flags.push_back(call(op::all, call(op::isfinite, Value(*leaf.tensor, here))));
+  const Value finite = call(op::all, Value(cleave::detail::call(op::stack, flags, {}, here), here));
+  const Value inverse = 1.0 / Value(scale, here);
+  for (const Leaf& leaf : gradients) *leaf.tensor = Value(*leaf.tensor, here) * inverse;
+  return finite;
+}
+
+void update_if(const Tensor& finite, const std::vector<Leaf>& next, const std::vector<Leaf>& values, const Here& here) {
+  const Scope in = scope("update_if", here);
+  for (std::size_t i = 0; i < next.size() && i < values.size(); ++i)
+    *next[i].tensor = cleave::detail::call(op::where, {finite, *next[i].tensor, *values[i].tensor}, {}, here);
+}
+
 }  // namespace detail
+
+std::tuple<Tensor, Tensor> loss_scale(const Tensor& scale, const Tensor& steps, const Tensor& finite, const LossScaleOptions& options,
+                                      Here here) {
+  const Scope in = scope("loss_scale", here);
+  const auto where = [&](const Value& condition, const Tensor& x, const Tensor& y) {
+    return Value(cleave::detail::call(op::where, {condition, x, y}, {}, here), here);
+  };
+  const Value old(scale, here), good(finite, here), more = Value(steps, here) + 1;
+  const Value due = call(op::greater_equal, more, Value(Tensor(options.interval), here)), grown = old * options.growth;
+  const Value larger = where(call(op::logical_and, due, call(op::isfinite, grown)), grown, scale), smaller = old * options.backoff;
+  const Tensor next = where(good, larger, smaller), counted = where(due, 0, more);
+  return {next, where(good, counted, 0)};
+}
 
 Tensor constant(const Tensor& rate, const Tensor&) {
   return rate;

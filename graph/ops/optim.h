@@ -1,6 +1,6 @@
-// Training in the tracing API: optimizers, schedules of the rate, and limits of gradients, as functions of Tensors and nests of them
-// (nest.h). They hold nothing: moments and counters are values of the program, which it carries and keeps from run to run like its weights.
-// The same functions are in share/cleave/optimizers.yaml and in Python's cleave.optim; all three trace to equal programs.
+// Training in the tracing API: optimizers, schedules of the rate, limits of gradients, and mixed precision, as functions of Tensors and
+// nests of them (nest.h). They hold nothing: moments and counters are values of the program, which it carries and keeps from run to run
+// like its weights. The same functions are in share/cleave/optimizers.yaml and in Python's cleave.optim; all three trace to equal programs.
 //
 //   #include <cleave/optim.h>
 //   Layer gradients = gradient(loss, weights);
@@ -48,6 +48,10 @@ struct LionOptions {
   Tensor rate;
   double beta1 = 0.9, beta2 = 0.99, weight_decay = 0;
 };
+struct LossScaleOptions {
+  double growth = 2, backoff = 0.5;
+  std::int64_t interval = 2000;  ///< steps in a row with finite gradients before the scale grows
+};
 
 namespace detail {
 
@@ -62,6 +66,9 @@ Tensor lion(const Tensor& value, const Tensor& gradient, Tensor& m, const LionOp
 void clip_by_norm(const std::vector<Leaf>& gradients, const Tensor& limit, const Here& here);
 void clip_by_value(const std::vector<Leaf>& gradients, const Tensor& limit, const Here& here);
 void ema(const std::vector<Leaf>& averages, const std::vector<Leaf>& values, double decay, const Here& here);
+void convert(const std::vector<Leaf>& values, DType dtype, const char* name, const Here& here);
+Tensor unscale(const std::vector<Leaf>& gradients, const Tensor& scale, const Here& here);
+void update_if(const Tensor& finite, const std::vector<Leaf>& next, const std::vector<Leaf>& values, const Here& here);
 
 /// Calls `update(i)` for each leaf; the nests must have equally many.
 template <class F, class... Rest>
@@ -179,6 +186,50 @@ NestOf<N> ema(const N& averages, const N& values, double decay = 0.999, Here her
   detail::ema(leaves(next), leaves(given), decay, here);
   return next;
 }
+
+/// The values in bf16, for the loss. Their gradients come back in the types of the values.
+template <class N>
+NestOf<N> as_bf16(const N& values, Here here = Here::now()) {
+  NestOf<N> converted = values;
+  detail::convert(leaves(converted), DType::bf16, "as_bf16", here);
+  return converted;
+}
+
+/// The values in f16, for a loss that is scaled (unscale).
+template <class N>
+NestOf<N> as_f16(const N& values, Here here = Here::now()) {
+  NestOf<N> converted = values;
+  detail::convert(leaves(converted), DType::f16, "as_f16", here);
+  return converted;
+}
+
+/// The gradients of `loss * scale`, divided by the scale, and a bool scalar: whether all of them are finite. Small gradients of f16 become
+/// 0, and the scale keeps them above that (Micikevicius et al., 2018).
+///
+///   const auto [gradients, finite] = optim::unscale(gradient(loss * scale, weights), scale);
+///   const Layer next = optim::sgd(weights, gradients, {.rate = 0.1});
+///   weights = optim::update_if(finite, next, weights);
+///   std::tie(scale, steps) = optim::loss_scale(scale, steps, finite);
+template <class N>
+std::tuple<NestOf<N>, Tensor> unscale(const N& gradients, const Tensor& scale, Here here = Here::now()) {
+  NestOf<N> unscaled = gradients;
+  const Tensor finite = detail::unscale(leaves(unscaled), scale, here);
+  return {unscaled, finite};
+}
+
+/// `next` if `finite`, a bool scalar, else `values`: an update that gradients which are not finite leave out.
+template <class N>
+NestOf<N> update_if(const Tensor& finite, const N& next, const N& values, Here here = Here::now()) {
+  NestOf<N> chosen = next, old = values;
+  detail::update_if(finite, leaves(chosen), leaves(old), here);
+  return chosen;
+}
+
+/// The next scale, and the next number of steps in a row with finite gradients, by the rule of torch.amp.GradScaler: the scale is
+/// multiplied by `backoff` behind gradients that are not finite, and by `growth` behind `interval` steps in a row that are. They are an
+/// f32 and an i32 scalar, which begin with 65536 and 0.
+std::tuple<Tensor, Tensor> loss_scale(const Tensor& scale, const Tensor& steps, const Tensor& finite, const LossScaleOptions& options = {},
+                                      Here here = Here::now());
 
 // Schedules: the rate at a step, an integer scalar that counts from 0.
 

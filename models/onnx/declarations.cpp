@@ -1,6 +1,6 @@
 // GraphReader: the declarations of a graph. Initializers become constants, which stay in the file until they are needed and on a device
-// from run to run; initializers that are also inputs (defaults) become parameters. Other inputs stay inputs, whose open sizes the user
-// sets, or are frozen to constants.
+// from run to run; initializers that are also inputs (defaults) or weights to train become parameters. Other inputs stay inputs, whose open
+// sizes the user sets, or are frozen to constants.
 #include <algorithm>
 #include <utility>
 
@@ -73,6 +73,10 @@ void GraphReader::declare_initializer(const TensorProto& tensor, Environment& na
   Result<Array> array = tensors_.read(tensor);
   if (!array) {
     error(array.error().kind == ErrorKind::machine ? DiagnosticKind::machine : DiagnosticKind::value, location, array.error().message);
+  } else if (!nested && std::find(weights_.begin(), weights_.end(), tensor.name) != weights_.end()) {
+    Attributes attributes;
+    attributes.set("value", *array);
+    value = Part(tracer_, tracer_.parameter(name, array->type(), std::move(attributes), location));
   } else if (!defaults_.contains(tensor.name)) {
     value = Part(tracer_, tracer_.constant(*array, location));
     tracer_.name(value.part.operand(), name);

@@ -73,9 +73,40 @@ ArmMistakes GraphReader::read_model(bool last) {
     if (!excused.empty()) return excused;
     report_missing();
     if (!exhausted()) read_outputs(model_.graph, names);
+    if (!exhausted()) add_weight_outputs(names);
   }
   check_options_used();
   return {};
+}
+
+void GraphReader::train(const std::vector<TensorProto>& weights) {
+  for (const TensorProto& weight : weights) weights_.push_back(weight.name);
+}
+
+void GraphReader::add_weight_outputs(const Environment& names) {
+  for (const std::string_view weight : weights_) {
+    const auto& outputs = tracer_.graph().outputs;
+    if (std::any_of(outputs.begin(), outputs.end(), [&](const Output& output) { return output.name == weight; })) continue;
+    const Value* value = names.find(weight);
+    if (value && !value->poisoned()) tracer_.output(std::string(weight), value->part.operand(), locations_.named("initializer", weight));
+  }
+}
+
+Values GraphReader::read_call(const std::map<std::string_view, Operand>& given) {
+  Environment names;
+  for (const auto& [name, operand] : given) names.values.emplace(name, Part(tracer_, operand));
+  for_each(model_.graph, kGraphInitializer, [&](std::string_view bytes) {
+    const TensorProto tensor = parse_tensor(bytes);
+    if (!exhausted() && !given.contains(tensor.name)) declare_initializer(tensor, names, false);
+  });
+  read_nodes(model_.graph, kGraphNode, names);
+  report_missing();
+  Values results;
+  for_each(model_.graph, kGraphOutput, [&](std::string_view bytes) {
+    const Value* value = names.find(parse_value_info(bytes).name);
+    results.push_back(value ? *value : Value());
+  });
+  return results;
 }
 
 void GraphReader::read_nodes(std::string_view message, std::uint32_t field, Environment& names) {

@@ -50,6 +50,10 @@ class GraphReader {
   /// Reads the graph of the model: declarations, nodes, outputs. If all mistakes are in arms that a run need not take, returns those arms;
   /// the caller reads the model again with them replaced. With `last`, it returns none.
   ArmMistakes read_model(bool last);
+  /// Reads the graph as a piece of the program that the Tracer records: `given` has its inputs and weights by name. Returns its outputs.
+  Values read_call(const std::map<std::string_view, Operand>& given);
+  /// Initializers that become parameters, and outputs of their names, which are their next values.
+  void train(const std::vector<TensorProto>& weights);
   /// Stores a record of each node that `read_model` reads, in its order.
   void keep_records(std::vector<NodeRecord>* records) { records_ = records; }
   /// Pins nodes to the host: those with a reason in `pins`, which has the order of the records.
@@ -97,6 +101,7 @@ class GraphReader {
   void read_nodes(std::string_view message, std::uint32_t field, Environment& names);
   void read_node(const NodeProto& node, Environment& names);
   void read_outputs(std::string_view graph, Environment& names);
+  void add_weight_outputs(const Environment& names);
   Values lower(const NodeProto& node, const Values& operands, const SourceLocation& location, Environment& names);
   Values assumed(const NodeProto& node, const std::string& op, const Values& operands, const SourceLocation& location);
   Values inline_function(const FunctionProto& function, const NodeProto& node, Values operands, Environment& names);
@@ -130,6 +135,7 @@ class GraphReader {
   std::size_t lowered_ = 0;  ///< nodes lowered so far
   int graphs_ = 0;           ///< graphs inlined so far
   std::set<std::string, std::less<>> initializers_, inputs_;
+  std::vector<std::string_view> weights_;  ///< names of initializers that become parameters
   std::size_t nodes_left_;  ///< the number of nodes that may still be read; those of functions and subgraphs count for each inlining
   std::set<std::string_view> defaults_;                          ///< initializers that a run may replace
   std::map<std::string, std::int64_t, std::less<>> sizes_;       ///< values of named open sizes

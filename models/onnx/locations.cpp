@@ -40,6 +40,11 @@ Locations::Locations(std::string file, std::shared_ptr<const FileRoots> sources)
       sources_(sources ? std::move(sources) : std::make_shared<const FileRoots>(file_name_)),
       file_(std::make_shared<const std::string>(file_name_)) {}
 
+void Locations::set_caller(std::shared_ptr<const SourceFrame> caller) {
+  caller_ = std::move(caller);
+  namespaces_.clear();
+}
+
 SourceLocation Locations::named(std::string_view what, std::string_view name) const {
   return {std::make_shared<const std::string>(file_name_ + ": " + std::string(what) + " " + std::string(name)), 0, 0, nullptr};
 }
@@ -78,7 +83,7 @@ SourceLocation Locations::of(const NodeProto& node) {
   if (user == trace.size()) user = last_of([](const Frame& frame) { return !of_torch(frame.file); });
   if (user == trace.size()) user = trace.size() - 1;
   // The chain behind the user's line: first the node, then the callers.
-  std::shared_ptr<const SourceFrame> via;
+  std::shared_ptr<const SourceFrame> via = caller_;
   for (std::size_t i = 0; i < user; ++i)
     via = std::make_shared<const SourceFrame>(SourceFrame{std::string(trace[i + 1].function), at(trace[i], std::move(via))});
   return at(trace[user], std::make_shared<const SourceFrame>(SourceFrame{"node " + node_title(node), {file_, 0, 0, std::move(via)}}));
@@ -87,10 +92,11 @@ SourceLocation Locations::of(const NodeProto& node) {
 /// The namespaces in a node's name, the parts before the last one: `/encoder/layer.0` of `/encoder/layer.0/MatMul`.
 std::shared_ptr<const SourceFrame> Locations::chain_of(std::string_view node_name) {
   const std::size_t slash = node_name.rfind('/');
-  if (slash == std::string_view::npos || slash == 0) return nullptr;
+  if (slash == std::string_view::npos || slash == 0) return nullptr;  // the Tracer adds its scopes
   const std::string_view path = node_name.substr(0, slash);
   if (const auto known = namespaces_.find(path); known != namespaces_.end()) return known->second;
-  const auto frame = std::make_shared<const SourceFrame>(SourceFrame{std::string(path.substr(path.front() == '/' ? 1 : 0)), whole_file()});
+  const auto frame =
+      std::make_shared<const SourceFrame>(SourceFrame{std::string(path.substr(path.front() == '/' ? 1 : 0)), {file_, 0, 0, caller_}});
   namespaces_.emplace(path, frame);
   return frame;
 }

@@ -21,6 +21,8 @@ class Locations {
   /// With a stack trace: the innermost frame outside of installed packages, as `FILE:12`; its callers and the node are the chain. Without:
   /// `model.onnx: node NAME (Op)`; its namespaces are the chain.
   SourceLocation of(const NodeProto& node);
+  /// The chain that nodes have behind their own: that of a program which calls this file; null: none.
+  void set_caller(std::shared_ptr<const SourceFrame> caller);
   [[nodiscard]] SourceLocation whole_file() const { return {file_, 0, 0, nullptr}; }
   /// The location of a named object in the file: an input, an initializer.
   [[nodiscard]] SourceLocation named(std::string_view what, std::string_view name) const;
@@ -37,6 +39,7 @@ class Locations {
   std::string file_name_;
   std::shared_ptr<const FileRoots> sources_;
   std::shared_ptr<const std::string> file_;
+  std::shared_ptr<const SourceFrame> caller_;
   std::map<std::string, std::shared_ptr<const std::string>, std::less<>> files_;       ///< Python files, by path
   std::map<std::string, std::shared_ptr<const SourceFrame>, std::less<>> namespaces_;  ///< by path
 };

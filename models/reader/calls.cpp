@@ -86,13 +86,15 @@ PlannedCall Evaluation::plan(const ExpressionNode& node) {
   }
   const auto host_function = evaluator_.host_functions.find(node.text);
   if (host_function != evaluator_.host_functions.end()) return plan_host_function(node, host_function->second);
+  const auto model = evaluator_.models.find(node.text);
+  if (model != evaluator_.models.end()) return plan_model(node, *model->second);
   if (node.text == kEach) return plan_each(node);
   if (node.text == op::gradient.name) return plan_gradient(node);
   return plan_op(node, logs_metric(expression_, node) ? op::log_metric : *find_called(node.text));
 }
 
 bool Evaluator::check_callee(const std::string& name, Span span) {
-  if ((inliner && inliner->takes(name)) || host_functions.contains(name)) return true;
+  if ((inliner && inliner->takes(name)) || host_functions.contains(name) || models.contains(name)) return true;
   if (unreadable.contains(name)) return false;
   if (find_called(name) || name == kEach) return true;
   if (name == kBatches) {
@@ -104,6 +106,7 @@ bool Evaluator::check_callee(const std::string& name, Span span) {
     std::vector<std::string> names;
     if (inliner) names = inliner->function_names();
     for (const auto& [declared, function] : host_functions) names.push_back(declared);
+    for (const auto& [declared, function] : models) names.push_back(declared);
     for (const OpDef* op : all_functions()) names.emplace_back(op->name);
     for (const OpDef* transform : {&op::gradient, &op::stop_gradient}) names.emplace_back(transform->name);
     suggestion = instead_of_operation(name);
@@ -287,6 +290,10 @@ Arguments Evaluation::call_once(const ExpressionNode& node, const PlannedCall& p
     return given;
   };
   if (planned.kind == PlannedCall::Kind::op) return results(*planned.op);
+  if (planned.kind == PlannedCall::Kind::model) {
+    const Argument weights = planned.weights ? take(*planned.weights) : Argument();
+    return evaluator_.call_model(planned.callee, operands, planned.weights ? &weights : nullptr, node.span);
+  }
 
   return evaluator_.call_host(planned.callee, operands, node.span);
 }

@@ -12,6 +12,10 @@ std::optional<Name> new_value_name(const YamlNode& key, const std::string& group
   auto name = declared_name(key, evaluator.errors);
   if (!name) return std::nullopt;
   if (!group.empty()) name->text = group + "." + name->text;
+  if (evaluator.models.contains(name->text)) {
+    evaluator.fail(DiagnosticKind::value, name->span, "`" + name->text + "` is a model already, with a group of parameters of this name");
+    return std::nullopt;
+  }
   const Binding* known = evaluator.scopes.find(name->text);
   if (!known) return name;
   evaluator.fail(DiagnosticKind::value, name->span, "`" + name->text + "` is declared twice",

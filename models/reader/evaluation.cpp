@@ -2,6 +2,7 @@
 
 #include "graph/base/spelling.h"
 #include "graph/written.h"
+#include "models/onnx/onnx_function.h"
 #include "models/reader/synonyms.h"
 
 namespace cleave::models {
@@ -56,6 +57,7 @@ void Evaluation::assign(Index index) {
         const bool spelled_out = part.attribute && (kind == NodeType::text || part.attribute->type == AttributeDef::Type::dtype);
         if (!spelled_out) want(part.index, part.list || part.attribute);
       }
+      if (planned.weights) want(*planned.weights);
       return;
     }
     case NodeType::unary:
@@ -132,10 +134,17 @@ Argument Evaluation::name(const ExpressionNode& node) {
   if (is_member(node.text)) return {unknown_member(node), {}, {}};
   std::vector<Note> notes;
   std::string suggestion;
+  const auto model = evaluator_.models.find(node.text);
+  const auto hides = [&] {
+    const auto& weights = model->second->weights();
+    return !weights.empty() && evaluator_.scopes.hidden(node.text + "." + weights.front().first);
+  };
   if (const std::string* why = evaluator_.scopes.apart(node.text)) {
     suggestion = "; " + *why;
-  } else if (evaluator_.scopes.hidden(node.text)) {
+  } else if (evaluator_.scopes.hidden(node.text) || (model != evaluator_.models.end() && hides())) {
     suggestion = "; a function sees what it takes: add `" + node.text + "` to `takes:` and to the call";
+  } else if (model != evaluator_.models.end()) {
+    suggestion = "; the model of this name has no parameters: it says `parameters: none`";
   } else if (const auto place = evaluator_.scopes.ended(node.text)) {
     notes.push_back(
         evaluator_.errors.note(*place, "a name first bound inside a loop, branch or function stays there; bind it before to carry it out"));

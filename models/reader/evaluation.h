@@ -1,6 +1,6 @@
 // Evaluation of one expression in two walks over its nodes. The first goes from the root down and determines the role of each node
 // (operand, list, attribute); the second goes from the leaves up and computes the operands. Internal to evaluator.cpp, evaluation.cpp,
-// indexing.cpp, calls.cpp and group_calls.cpp.
+// indexing.cpp, calls.cpp, group_calls.cpp and model_functions.cpp.
 #pragma once
 
 #include <functional>
@@ -21,7 +21,7 @@ struct SignatureParameter {
 
 /// The callee of a call, and the assignment of arguments to its parameters.
 struct PlannedCall {
-  enum class Kind : std::uint8_t { failed, op, host_function, function, gradient };
+  enum class Kind : std::uint8_t { failed, op, host_function, function, model, gradient };
   Kind kind = Kind::failed;
   std::string callee;
   bool each = false;  ///< called once for each member of the groups among its arguments
@@ -33,7 +33,8 @@ struct PlannedCall {
     const AttributeDef* attribute = nullptr;
     std::optional<Literal> otherwise = {};  ///< the value of an argument that is not given; then `index` is kNone
   };
-  std::vector<ArgumentPart> parts;  ///< operands in order of the parameters, and attributes
+  std::vector<ArgumentPart> parts;                      ///< operands in order of the parameters, and attributes
+  std::optional<std::uint32_t> weights = std::nullopt;  ///< the argument `parameters` of a model's call
 };
 
 struct Pick;  // indexing.cpp
@@ -84,6 +85,7 @@ class Evaluation {
   PlannedCall refuse_list(const ExpressionNode& given, const OpDef& op);
   PlannedCall plan_names(const ExpressionNode& node, const std::vector<Parameter>& takes);
   PlannedCall plan_host_function(const ExpressionNode& node, const std::shared_ptr<const HostFunction>& function);
+  PlannedCall plan_model(const ExpressionNode& node, const OnnxFunction& function);
   Arguments call(const ExpressionNode& node, const PlannedCall& planned);
   /// The argument at a node.
   using TakeArgument = std::function<Argument(Index)>;

@@ -18,6 +18,7 @@
 
 namespace cleave::models {
 
+class OnnxFunction;
 using Operands = std::vector<Operand>;
 /// An argument of a call, or a result: an operand, or the named members of a group.
 struct Argument {
@@ -36,6 +37,8 @@ struct GradientKey {
   Name function;
   RuleReads reads;
 };
+/// The ONNX files of `models:`, by the names that call them.
+using ModelFunctions = std::map<std::string, std::shared_ptr<OnnxFunction>, std::less<>>;
 using HostFunctions = std::map<std::string, std::shared_ptr<const HostFunction>, std::less<>>;
 
 /// Interface to the functions of the model.
@@ -56,6 +59,8 @@ struct Evaluator {
   Inliner* inliner = nullptr;
   std::size_t work = 0;                                                 ///< expression nodes evaluated
   std::map<std::string, GradientKey, std::less<>> host_gradients = {};  ///< gradients of host functions
+  ModelFunctions models = {};
+  std::set<std::string, std::less<>> called_models = {};
   std::set<std::string, std::less<>> unreadable = {};  ///< functions with a wrong declaration: reported there, not again at each call
 
   static constexpr std::size_t kMostWork = 250'000;
@@ -88,6 +93,8 @@ struct Evaluator {
                           Span place);
   /// Calls a host function of the model, with its gradient.
   Arguments call_host(const std::string& name, Operands operands, Span call);
+  /// Calls an ONNX file of the model; its parameters are the members of `weights`, or of the group of its name if that is null.
+  Arguments call_model(const std::string& name, const Operands& operands, const Argument* weights, Span call);
   /// Whether an op or function has this name; if not, reports it.
   bool check_callee(const std::string& name, Span span);
 

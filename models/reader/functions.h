@@ -1,10 +1,11 @@
-// `functions:` and `host_functions:` of a model: declared here, called from calls.cpp and program.cpp.
+// `functions:`, `host_functions:` and `models:` of a model: declared here, called from calls.cpp and program.cpp.
 #pragma once
 
 #include <map>
 #include <string>
 #include <vector>
 
+#include "models/model.h"
 #include "models/reader/evaluator.h"
 #include "models/reader/statement.h"
 
@@ -35,5 +36,9 @@ std::optional<GradientKey> read_gradient_key(const YamlNode& node, Errors& error
 /// left without a gradient.
 void check_gradients(Functions& functions, Evaluator& evaluator);
 HostFunctions read_host_functions(const YamlNode& node, Evaluator& evaluator);
+/// Opens the ONNX files of `models:`, and declares their weights as groups of parameters. `options` are those of the whole model.
+void read_models(const YamlNode& node, const ModelOptions& options, Evaluator& evaluator);
+/// Warns of the models of the section that the program, which was read, does not call.
+void warn_of_uncalled_models(const YamlNode& section, Evaluator& evaluator);
 
 }  // namespace cleave::models

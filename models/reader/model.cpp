@@ -22,8 +22,8 @@ namespace {
 using namespace models;
 
 const std::vector<std::string>& sections() {
-  static const std::vector<std::string> names = {"cleave",         "model",   "dims",    "inputs", "parameters", "functions",
-                                                 "host_functions", "program", "outputs", "limits", "resident",   "include"};
+  static const std::vector<std::string> names = {"cleave",  "model",   "dims",   "inputs",   "parameters", "functions", "host_functions",
+                                                 "program", "outputs", "limits", "resident", "include",    "models"};
   return names;
 }
 
@@ -213,15 +213,19 @@ void read_sections(const YamlNode& root, const ModelOptions& options, Tracer& tr
   if (const YamlNode* node = section("include")) read_includes(*node, functions, source, errors);
   check_gradients(functions, evaluator);
   check_recursion(functions, errors);
-  for (const char* key : {"functions", "host_functions"}) {
+  for (const auto& [key, what] : {std::pair("functions", "function"), {"host_functions", "host function"}, {"models", "model"}}) {
     const YamlNode* node = section(key);
     if (!node) continue;
     for (const YamlEntry& entry : node->entries) evaluator.unreadable.insert(entry.key.text);  // readable functions are found first
-    remark_own_names(*node, key == std::string_view("functions") ? "function" : "host function", errors);
+    remark_own_names(*node, what, errors);
   }
   for (const auto& [name, function] : functions) {
     if (host_functions.contains(name)) errors.add(DiagnosticKind::value, function.name.span, "`" + name + "` is a host function already");
   }
+  if (const YamlNode* node = section("models")) read_models(*node, options, evaluator);
+  for (const auto& [name, model] : evaluator.models)
+    if (functions.contains(name) || host_functions.contains(name))
+      errors.add(DiagnosticKind::value, section("models")->find(name)->key.span, "`" + name + "` is a function already");
   if (const YamlNode* node = section("inputs")) read_inputs(*node, evaluator);
   if (const YamlNode* node = section("parameters")) read_parameters(*node, evaluator);
   bind_unknown_sections(root, evaluator);
@@ -234,6 +238,7 @@ void read_sections(const YamlNode& root, const ModelOptions& options, Tracer& tr
   } else {
     errors.add(DiagnosticKind::syntax, root.span, "a model needs `program:`, a list of statements");
   }
+  if (const YamlNode* node = section("models")) warn_of_uncalled_models(*node, evaluator);
   if (const YamlNode* node = section("outputs")) read_outputs(*node, evaluator);
   if (const YamlNode* node = section("resident")) read_resident(*node, evaluator, states);
   if (const YamlNode* node = section("limits")) tracer.set_limits(read_limits(*node, evaluator));

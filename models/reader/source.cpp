@@ -81,6 +81,11 @@ void Errors::remark(DiagnosticKind kind, Span span, std::string message) {
   remarks_.add({kind, Severity::remark, std::move(message), source_.location(span.begin), length, {}});
 }
 
+void Errors::warn(DiagnosticKind kind, Span span, std::string message) {
+  const int length = static_cast<int>(span.end - span.begin);
+  remarks_.add({kind, Severity::warning, std::move(message), source_.location(span.begin), length, {}});
+}
+
 std::string Errors::suggest(std::string_view word, const std::vector<std::string>& candidates) const {
   return did_you_mean(word, candidates);
 }

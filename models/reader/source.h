@@ -59,6 +59,7 @@ class Errors {
   void add_all(const Errors& others, const Note& note);
   /// Adds a remark: not a mistake, but possibly surprising.
   void remark(DiagnosticKind kind, Span span, std::string message);
+  void warn(DiagnosticKind kind, Span span, std::string message);
   /// "; did you mean `x`?", or nothing if no candidate is near.
   [[nodiscard]] std::string suggest(std::string_view word, const std::vector<std::string>& candidates) const;
   [[nodiscard]] Note note(Span span, std::string message) const;
@@ -67,7 +68,7 @@ class Errors {
   /// Whether there are so many mistakes that reading on is useless.
   [[nodiscard]] bool full() const { return found_.size() >= kMost; }
   [[nodiscard]] const Diagnostics& found() const { return found_; }
-  [[nodiscard]] const Diagnostics& remarks() const { return remarks_; }
+  [[nodiscard]] const Diagnostics& remarks() const { return remarks_; }  ///< and warnings
   [[nodiscard]] const Source& source() const { return source_; }
 
   /// Sets the chain of calls through which the location being read was reached.

@@ -1,4 +1,4 @@
-// The library of optimizers, limits and schedules: C++ and YAML trace to one program, 100 steps are those of torch.optim
+// The library of optimizers, limits, mixed precision and schedules: C++ and YAML trace to one program, 100 steps are those of torch.optim
 // (tests/reference/optimizers.py writes its figures), and every function of the YAML library runs.
 #include <gtest/gtest.h>
 
@@ -88,6 +88,25 @@ const std::vector<Face>& faces() {
          x.net = sgd(x.net, clipped, {.rate = 1.0});
        }},
       {"ema", "s: each(ema, s, net)", [](Training& x) { x.s = ema(x.s, x.net); }},
+      {"as_bf16", "net: each(as_bf16, net)", [](Training& x) { x.net = as_bf16(x.net); }},
+      {"as_f16", "net: each(as_f16, net)", [](Training& x) { x.net = as_f16(x.net); }},
+      {"loss_scale",
+       "scale: sum(net.b)\n  - 'g, finite': unscale(grads, scale)\n  - next: each(sgd, net, g, rate=0.1)\n"
+       "  - net: each(update_if, finite, next, net)\n  - 'larger, steps': loss_scale(scale, step, finite)\n"
+       "  - 'rate, more': loss_scale(larger, steps, finite, growth=4.0, backoff=0.25, interval=3)\n"
+       "  - s: each(sgd, s, net, rate=rate)\n  - t: each(update_if, more > 1, t, s)",
+       [](Training& x) {
+         const Tensor scale = sum(x.net.b);
+         const auto unscaled = unscale(x.grads, scale);
+         const Tensor finite = std::get<1>(unscaled);
+         const Net next = sgd(x.net, std::get<0>(unscaled), {.rate = 0.1});
+         x.net = update_if(finite, next, x.net);
+         const auto [larger, steps] = loss_scale(scale, x.step, finite);
+         const auto [rate, more] = loss_scale(larger, steps, finite, {.growth = 4, .backoff = 0.25, .interval = 3});
+         x.s = sgd(x.s, x.net, {.rate = rate});
+         const Tensor many = more > 1;
+         x.t = update_if(many, x.t, x.s);
+       }},
       {"constant", "net: each(sgd, net, grads, constant(0.1, step))",
        [](Training& x) { x.net = sgd(x.net, x.grads, {.rate = constant(0.1, x.step)}); }},
       {"linear_warmup", "net: each(sgd, net, grads, linear_warmup(0.1, step, 100))",
@@ -237,7 +256,7 @@ TEST(Optimizers, EveryFunctionOfTheLibraryIsTested) {
   for (const Face& face : faces())
     for (auto name = untested.begin(); name != untested.end();)
       name = face.yaml.find(*name) != std::string::npos ? untested.erase(name) : std::next(name);
-  EXPECT_EQ(untested, (std::set<std::string>{"correction", "sum_of_squares"}));  // adam and clip_by_norm call them
+  EXPECT_EQ(untested, (std::set<std::string>{"all_finite", "correction", "sum_of_squares"}));  // other functions call them
 }
 
 TEST(Optimizers, NumbersOfAFunctionDecideItsBranches) {

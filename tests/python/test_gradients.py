@@ -144,10 +144,27 @@ STEPS = {
     "clip_by_value": ("net: each(sgd, net, each(clip_by_value, grads, 0.5), linear_warmup(0.1, step, 10))",
                       lambda o, n, g, s, t, i: (lambda c, r: (o.sgd(n, c, rate=r), s, t))(o.clip_by_value(g, 0.5),
                                                                                           o.linear_warmup(0.1, i, 10))),
+    "as_bf16": ("net: each(as_bf16, net)", lambda o, n, g, s, t, i: (o.as_bf16(n), s, t)),
+    "as_f16": ("net: each(as_f16, net)", lambda o, n, g, s, t, i: (o.as_f16(n), s, t)),
+    "loss_scale": ("""'g, finite': unscale(grads, 1024.0)
+  - next: each(sgd, net, g, rate=0.1)
+  - net: each(update_if, finite, next, net)
+  - 'rate, more': loss_scale(sum(net.b), step, finite, growth=4.0, backoff=0.25, interval=3)
+  - s: each(sgd, s, net, rate=rate)
+  - t: each(update_if, more > 1, t, s)""", lambda o, n, g, s, t, i: scaled_step(o, n, g, s, t, i)),
     "ema": ("s: each(ema, s, net)", lambda o, n, g, s, t, i: (n, o.ema(s, n), t)),
     "step_decay": ("net: each(sgd, net, grads, step_decay(0.1, step, 30))",
                    lambda o, n, g, s, t, i: (o.sgd(n, g, rate=o.step_decay(0.1, i, 30)), s, t)),
 }
+
+
+def scaled_step(o, n, g, s, t, i):
+    """The lines of `loss_scale` in Python."""
+    g, finite = o.unscale(g, 1024.0)
+    n = o.update_if(finite, o.sgd(n, g, rate=0.1), n)
+    rate, more = o.loss_scale(cleave.sum(n["b"]), i, finite, growth=4.0, backoff=0.25, interval=3)
+    s = o.sgd(s, n, rate=rate)
+    return n, s, o.update_if(more > 1, t, s)
 
 
 def program_text(model):

@@ -281,3 +281,86 @@ def test_only_what_onnxruntime_has_kernels_for(onnx_file):
     for options in ({"accelerator_ops": "ort-cuda-1.23"}, {"placement": "onnxruntime"}):
         plan = cleave.load(path, **options).explain()
         assert {node["op"]: node["on"] for node in plan.nodes}["relu"] == ["accelerator:0"]
+
+
+# Networks in traced functions.
+
+@pytest.fixture
+def perceptron(tmp_path):
+    """Writes y = tanh(x w) v * 0.5 and returns its path."""
+    rng = np.random.default_rng(3)
+    weights = {"fc.w": rng.standard_normal((3, 4)), "v": rng.standard_normal((4, 2)), "half": np.array(0.5)}
+    made = [onnx.helper.make_node(*node) for node in (("MatMul", ["x", "fc.w"], ["h"]), ("Tanh", ["h"], ["t"]),
+                                                      ("MatMul", ["t", "v"], ["r"]), ("Mul", ["r", "half"], ["y"]))]
+    info = onnx.helper.make_tensor_value_info
+    graph = onnx.helper.make_graph(made, "main", [info("x", onnx.TensorProto.FLOAT, ["batch", 3])], [info("y", onnx.TensorProto.FLOAT, None)],
+                                   [onnx.numpy_helper.from_array(each.astype(np.float32), name) for name, each in weights.items()])
+    onnx.save(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 18)], ir_version=10), tmp_path / "net.onnx")
+    return tmp_path / "net.onnx"
+
+
+def test_a_traced_function_calls_a_network(perceptron):
+    net = cleave.load(perceptron, parameters="all", device="none")
+    assert isinstance(net, cleave.Network)
+    x = np.random.default_rng(1).standard_normal((5, 3)).astype(np.float32)
+    twice = cleave.trace(lambda x: net(x) + net(x=x), "f32[5, 3]", device="none")
+    np.testing.assert_array_equal(twice(x), 2 * net(x))
+    other = cleave.trace(lambda x: net(x, weights={name: w * 0 for name, w in net.weights().items()}), "f32[5, 3]", device="none")
+    assert not other(x).any()
+
+
+def test_gradients_by_the_weights_of_a_network(perceptron):
+    net = cleave.load(perceptron, parameters=["fc.*", "v"])
+
+    def slopes(x):
+        weights = net.weights()
+        return cleave.gradient(cleave.sum(cleave.square(net(x, weights=weights))), weights)
+
+    x = np.random.default_rng(1).standard_normal((5, 3)).astype(np.float32)
+    found = cleave.trace(slopes, "f32[5, 3]", device="none")(x)
+    held = {each.name: onnx.numpy_helper.to_array(each).astype(np.float64) for each in onnx.load(perceptron).graph.initializer}
+
+    def loss(weights):
+        return np.sum(np.square(np.tanh(x @ weights["fc.w"]) @ weights["v"] * 0.5))
+
+    assert list(found) == ["fc.w", "v"]
+    for name, slope in found.items():
+        for at in np.ndindex(slope.shape):
+            ends = []
+            for step in (1e-5, -1e-5):
+                moved = {key: value.copy() for key, value in held.items()}
+                moved[name][at] += step
+                ends.append(loss(moved))
+            assert slope[at] == pytest.approx((ends[0] - ends[1]) / 2e-5, abs=1e-4)
+
+
+def test_parameters_of_a_network_are_states(perceptron, tmp_path):
+    net = cleave.load(perceptron, parameters="fc.*", device="none")
+    x = np.ones((1, 3), np.float32)
+    y = net.run(x=x)["y"]
+    assert net.state("fc.w").shape == (3, 4)
+    net.save_states(tmp_path / "states")
+    again = cleave.load(perceptron, parameters="fc.*", device="none")
+    again.run(x=x)
+    again.load_states(tmp_path / "states")
+    np.testing.assert_array_equal(again.run(x=x)["y"], y)
+
+
+def test_mistakes_in_calls_of_networks_stand_at_their_line(perceptron, tmp_path):
+    net = cleave.load(perceptron, parameters="all")
+    for call, message in ((lambda x: net(x, x), "takes 1 argument, not 2"), (lambda x: net(cleave.astype(x, "f64")), "`astype` converts it"),
+                          (lambda x: net(cleave.sum(x)), r"takes f32\[batch, 3\] as `x`"),
+                          (lambda x: net(x, weights={name: cleave.sum(w) for name, w in net.weights().items()}), r"the parameter `fc.w` of `net`")):
+        with pytest.raises(cleave.UserError, match=message) as caught:
+            cleave.trace(call, "f32[5, 3]")
+        assert "test_onnx.py" in str(caught.value)
+    for call, message in ((lambda x: net(x, z=x), "unexpected argument 'z'"), (lambda x: net(x, weights={}), "2 weights, but 0")):
+        with pytest.raises(TypeError, match=message):
+            cleave.trace(call, "f32[5, 3]")
+    with pytest.raises(cleave.Error, match="no initializer matches `q"):
+        cleave.load(perceptron, parameters="q*")
+    with pytest.raises(cleave.UsageError, match="`parameters` is for ONNX models"):
+        (tmp_path / "m.yaml").write_text("program:\n  - y: zeros([2])\noutputs: [y]\n")
+        cleave.load(tmp_path / "m.yaml", parameters="all")
+    with pytest.raises(RuntimeError, match="outside of a traced function"):
+        net.weights()

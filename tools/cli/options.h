@@ -32,6 +32,7 @@ struct Options {
   bool onnxruntime = false;  ///< --placement onnxruntime: ONNX Runtime's rule replaces a policy
   std::string accelerator_ops = "cleave";
   std::vector<std::string> assume_host;
+  std::vector<std::string> parameters;                       ///< patterns for the weights of an ONNX model that become parameters
   std::vector<std::pair<std::string, std::string>> inputs;   ///< --input and --param: name, value as written
   std::vector<std::pair<std::string, std::string>> outputs;  ///< --output: name, file
   bool json = false;

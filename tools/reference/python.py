@@ -24,7 +24,7 @@ PARTS = [
     ("Trace a function", ["trace", "parameter", "constant", "named", "scope", "place", "allow", "for_loop", "batches",
                           "while_loop", "until", "cond", "host_function", "host_call", "log"]),
     ("Gradients", ["gradient", "value_and_gradient", "stop_gradient", "custom_gradient"]),
-    ("Models, plans and runs", ["Model", "TracedModel", "Plan", "Run", "Results"]),
+    ("Models, plans and runs", ["Model", "Network", "TracedModel", "Plan", "Run", "Results"]),
     ("Values and types", ["Tensor", "Type", "Until", "Batches"]),
     ("Messages", ["Diagnostic", "Note", "Location", "PlacementWarning"]),
     ("Errors", ["Error", "UserError", "FileError", "UnknownNameError", "Cancelled", "UsageError", "MachineError"]),

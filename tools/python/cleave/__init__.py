@@ -21,6 +21,7 @@ from ._host import host_call, host_function
 from ._load import load, parse
 from ._log import log
 from ._model import Model
+from ._network import Network
 from ._plan import Plan
 from ._run import Results, Run
 from ._tensor import Tensor
@@ -29,7 +30,7 @@ from ._trace import TracedModel, allow, constant, named, parameter, place, scope
 from ._types import Type
 
 __all__ = [
-    "Batches", "Cancelled", "Diagnostic", "Error", "FileError", "Location", "MachineError", "Model", "Note", "PlacementWarning", "Plan", "Results",
+    "Batches", "Cancelled", "Diagnostic", "Error", "FileError", "Location", "MachineError", "Model", "Network", "Note", "PlacementWarning", "Plan", "Results",
     "Run", "Tensor", "TracedModel", "Type", "UnknownNameError", "Until", "UsageError", "UserError", "__version__", "allow", "batches",
     "cond", "constant", "custom_gradient",
     "for_loop", "functions", "gradient", "host_call", "host_function", "load", "log", "named", "optim",

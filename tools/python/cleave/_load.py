@@ -8,6 +8,7 @@ from typing import Any
 from . import _cleave
 from ._errors import UsageError
 from ._model import Model, Source, sizes_of
+from ._network import Network
 from ._run import Options
 from ._types import Type
 
@@ -77,7 +78,7 @@ class _Graph(Source):
 
 def load(path: str | os.PathLike[str], *, dims: Mapping[str, int] | None = None, shapes: Mapping[str, Sequence[int | None]] | None = None,
          constants: Mapping[str, Any] | None = None, bounds: Mapping[str, int] | None = None, states: Mapping[str, str] | None = None,
-         assume_host: Sequence[str] = (), accelerator_ops: str = "cleave", seed: int = 0,
+         parameters: str | Sequence[str] = (), assume_host: Sequence[str] = (), accelerator_ops: str = "cleave", seed: int = 0,
          device: str | None = None, placement: str | None = None, machine: str | os.PathLike[str] | None = None, threads: int | None = None,
          workers: int | None = None,
          precision: str | None = None, warn: Sequence[str] | None = None) -> Model:
@@ -90,6 +91,9 @@ def load(path: str | os.PathLike[str], *, dims: Mapping[str, int] | None = None,
     accelerator; `placement="onnxruntime"`: nodes are placed as ONNX Runtime places them. `assume_host`: unknown operators that are taken as
     host functions, for plans and not for runs.
 
+    `parameters`: weights of an ONNX file that become parameters, `"all"`, or names and patterns such as `"fc.*"`. They are states, which
+    `Model.save_states` and `Model.load_states` know. What is returned for an ONNX file is a `Network`, which traced functions call.
+
     `states`: inputs that take an output of the previous run, `{"past": "present"}`, unless a run is passed a value for them. The value
     stays on its device between runs and is not among their results: `Model.state("past")` returns it, and `Model.reset` restores the
     initial values. Runs of such a model do not overlap.
@@ -101,7 +105,7 @@ def load(path: str | os.PathLike[str], *, dims: Mapping[str, int] | None = None,
                           "warn": warn})
     name = os.fspath(path)
     own = {"shapes": {key: list(shape) for key, shape in (shapes or {}).items()}, "constants": dict(constants or {}),
-           "bounds": dict(bounds or {}),
+           "bounds": dict(bounds or {}), "parameters": [parameters] if isinstance(parameters, str) else list(parameters),
            "assume_host": [assume_host] if isinstance(assume_host, str) else list(assume_host)}
     given = [key for key, value in own.items() if value] + (["accelerator_ops"] if accelerator_ops != "cleave" else [])
     if not name.endswith(".onnx"):
@@ -116,7 +120,12 @@ def load(path: str | os.PathLike[str], *, dims: Mapping[str, int] | None = None,
     if placement == "onnxruntime":
         pins, options = "placement", options.over({"placement": "accelerator"})
     onnx = _Onnx(name, {**own, "pins": pins, "dims": sizes_of(dims)}, seed)
-    return _loaded(onnx, sizes_of(dims), options, states)
+    network = _loaded(onnx, sizes_of(dims), options, states, Network)
+    assert isinstance(network, Network)
+    network._options_of_file = onnx.options
+    if parameters:
+        network._function()  # says at once which pattern chooses nothing
+    return network
 
 
 def parse(text: str, file: str = "<model>", *, dims: Mapping[str, int] | None = None, **options: Any) -> Model:
@@ -124,7 +133,8 @@ def parse(text: str, file: str = "<model>", *, dims: Mapping[str, int] | None = 
     return _loaded(_Yaml(file, text, 0), sizes_of(dims), Options.of(options))
 
 
-def _loaded(source: _Yaml | _Onnx | _Graph, dims: dict[str, int], options: Options, states: Mapping[str, str] | None = None) -> Model:
+def _loaded(source: _Yaml | _Onnx | _Graph, dims: dict[str, int], options: Options, states: Mapping[str, str] | None = None,
+            kind: type[Model] = Model) -> Model:
     declared = {}
     for name, text in source.declared():
         try:
@@ -137,9 +147,9 @@ def _loaded(source: _Yaml | _Onnx | _Graph, dims: dict[str, int], options: Optio
     needed = any(type_.bound(dims).open for type_ in declared.values()) and not source.has_default_sizes
     if needed:
         # All mistakes, even those that do not depend on sizes, are reported once sizes are known.
-        return Model(source, os.path.splitext(os.path.basename(source.path))[0], declared, dims, options, states)
+        return kind(source, os.path.splitext(os.path.basename(source.path))[0], declared, dims, options, states)
     program = source.program(dims, {})
     types = {name: declared.get(name, Type.of(text)) for name, text, _ in program.inputs}
-    model = Model(source, program.name, types, dims, options, states)
+    model = kind(source, program.name, types, dims, options, states)
     model._latest = model._programs[((), ())] = model._states.adopt(program)
     return model

@@ -1,4 +1,4 @@
-"""Training: optimizers, schedules of the rate, and limits of gradients, as functions of tensors and nests of them.
+"""Training: optimizers, schedules of the rate, limits of gradients, and mixed precision, as functions of tensors and nests of them.
 
 They hold nothing: moments and counters are values of the program, which it carries and keeps from run to run like its weights. The same
 functions are in share/cleave/optimizers.yaml and in C++ in <cleave/optim.h>; all three trace to equal programs.
@@ -16,8 +16,8 @@ from . import functions as f
 from ._nest import flatten, rebuild, same_shape
 from ._trace import scope
 
-__all__ = ["adagrad", "adam", "adamw", "clip_by_norm", "clip_by_value", "constant", "cosine", "ema", "linear_warmup", "lion", "momentum", "rmsprop",
-           "sgd", "step_decay"]
+__all__ = ["adagrad", "adam", "adamw", "as_bf16", "as_f16", "clip_by_norm", "clip_by_value", "constant", "cosine", "ema", "linear_warmup", "lion",
+           "loss_scale", "momentum", "rmsprop", "sgd", "step_decay", "unscale", "update_if"]
 
 
 def _each(name: str, update: Callable[..., Any], results: int, *nests: Any) -> Any:
@@ -150,6 +150,54 @@ def clip_by_value(grads: Any, limit: Any) -> Any:
 def ema(averages: Any, params: Any, *, decay: float = 0.999) -> Any:
     """The exponential moving average `decay * average + (1 - decay) * value`."""
     return _each("ema", lambda average, value: decay * average + (1 - decay) * value, 1, averages, params)
+
+
+def as_bf16(params: Any) -> Any:
+    """The values in bf16, for the loss. Their gradients come back in the types of the values."""
+    return _each("as_bf16", lambda x: f.astype(x, "bf16"), 1, params)
+
+
+def as_f16(params: Any) -> Any:
+    """The values in f16, for a loss that is scaled (`unscale`)."""
+    return _each("as_f16", lambda x: f.astype(x, "f16"), 1, params)
+
+
+def unscale(grads: Any, scale: Any) -> tuple[Any, Any]:
+    """The gradients of `loss * scale`, divided by the scale, and a bool scalar: whether all of them are finite.
+
+    Small gradients of f16 become 0, and the scale keeps them above that (Micikevicius et al., 2018).
+
+        grads, finite = cleave.optim.unscale(cleave.gradient(loss * scale, params), scale)
+        params = cleave.optim.update_if(finite, cleave.optim.sgd(params, grads, rate=0.1), params)
+        scale, steps = cleave.optim.loss_scale(scale, steps, finite)
+    """
+    leaves = [leaf for _, leaf in flatten(grads)]
+    with scope("unscale"):
+        finite = f.all(f.stack([f.all(f.isfinite(leaf)) for leaf in leaves]))
+        inverse = 1.0 / scale
+        return rebuild(grads, iter([leaf * inverse for leaf in leaves])), finite
+
+
+def update_if(finite: Any, updated: Any, values: Any) -> Any:
+    """`updated` if `finite`, a bool scalar, else `values`: an update that gradients which are not finite leave out."""
+    return _each("update_if", lambda new, old: f.where(finite, new, old), 1, updated, values)
+
+
+def loss_scale(scale: Any, steps: Any, finite: Any, *, growth: float = 2.0, backoff: float = 0.5, interval: int = 2000) -> tuple[Any, Any]:
+    """The next scale, and the next number of steps in a row with finite gradients, by the rule of `torch.amp.GradScaler`.
+
+    The scale is multiplied by `backoff` behind gradients that are not finite, and by `growth` behind `interval` steps in a row that are.
+    They are an f32 and an i32 scalar, which begin with 65536 and 0.
+    """
+    with scope("loss_scale"):
+        more = steps + 1
+        due = more >= interval
+        grown = scale * growth
+        larger = f.where(f.logical_and(due, f.isfinite(grown)), grown, scale)
+        smaller = scale * backoff
+        following = f.where(finite, larger, smaller)
+        counted = f.where(due, 0, more)
+        return following, f.where(finite, counted, 0)
 
 
 def constant(rate: Any, step: Any) -> Any:

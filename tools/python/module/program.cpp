@@ -16,6 +16,7 @@
 #include "graph/text/text.h"
 #include "models/fixes.h"
 #include "models/model.h"
+#include "models/onnx/onnx_function.h"
 #include "models/reader/model_file.h"
 #include "partitioner/report/explain.h"
 #include "tools/python/module/arrays.h"
@@ -46,6 +47,7 @@ ModelOptions model_options(const AnyDict& given) {
     if (name == "dims") options.dims = nb::cast<Dims>(value);
     if (name == "shapes") options.shapes = nb::cast<Shapes>(value);
     if (name == "input_shapes") options.input_shapes = nb::cast<std::map<std::string, Shape>>(value);
+    if (name == "parameters") options.parameters = nb::cast<std::vector<std::string>>(value);
     if (name == "assume_host")
       for (const auto& op : nb::cast<std::vector<std::string>>(value)) options.assume_host.insert(op);
     if (name == "pins" && nb::cast<std::string>(value) == "kernels") options.pins = OrtPins::kernels;
@@ -151,6 +153,24 @@ std::string sarif(const Plan& plan) {
 }  // namespace
 
 void bind_program(nb::module_& module) {
+  nb::class_<models::OnnxFunction>(module, "OnnxFunction", "An ONNX file that a traced function calls.")
+      .def_static(
+          "open",
+          [](const std::string& path, const AnyDict& options) {
+            return value_or_raise(models::OnnxFunction::open(path, model_options(options)));
+          },
+          nb::arg("path"), nb::arg("options"))
+      .def_prop_ro("inputs",
+                   [](const models::OnnxFunction& function) {
+                     std::vector<std::string> names;
+                     for (const models::OnnxFunction::Argument& each : function.takes()) names.push_back(each.name);
+                     return names;
+                   })
+      .def_prop_ro("weights", [](const models::OnnxFunction& function) {
+        std::vector<std::pair<std::string, std::string>> weights;
+        for (const auto& [name, type] : function.weights()) weights.emplace_back(name, to_string(type));
+        return weights;
+      });
   nb::class_<Program>(module, "Program", "A program that was read or traced.")
       .def_static("read", &read, nb::arg("path"), nb::arg("options"), nb::arg("seed") = 0)
       .def_static("parse", &parse, nb::arg("text"), nb::arg("file"), nb::arg("dims"))

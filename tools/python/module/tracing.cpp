@@ -11,6 +11,7 @@
 #include "graph/trace/custom_gradient.h"
 #include "graph/trace/distribution.h"
 #include "graph/trace/tracer.h"
+#include "models/onnx/onnx_function.h"
 #include "tools/python/module/arrays.h"
 #include "tools/python/module/errors.h"
 #include "tools/python/module/host_functions.h"
@@ -190,6 +191,17 @@ class Recorder {
     CustomGradient rule = std::move(rules_.back());
     rules_.pop_back();
     rule.end(operands(cotangents, location));
+  }
+  /// Declares the weights of an ONNX file as parameters.
+  std::vector<Operand> declare_weights(models::OnnxFunction& function, const std::string& prefix, const SourceLocation& location) {
+    return value_or_raise(function.declare(tracer(), prefix, location));
+  }
+  /// Records a call of an ONNX file, with a value for each of its weights.
+  std::vector<Operand> call_onnx(models::OnnxFunction& function, const std::string& name, const AnyList& inputs, const AnyList& weights,
+                                 const SourceLocation& location) {
+    models::OnnxFunction::Called called = function.call(tracer(), name, operands(inputs, location), operands(weights, location), location);
+    if (called.mistake) tracer().error(called.mistake->kind, location, called.mistake->message, called.mistake->notes);
+    return std::move(called.results);
   }
   void name(nb::handle value, const std::string& name, const SourceLocation& location) { tracer().name(operand(value, location), name); }
   Operand rename(nb::handle value, const std::string& name, const SourceLocation& location) {
@@ -390,6 +402,8 @@ void bind_tracing(nb::module_& module) {
       .def("host_call", &Recorder::host_call)
       .def("begin_gradient", &Recorder::begin_gradient)
       .def("end_gradient", &Recorder::end_gradient)
+      .def("declare_weights", &Recorder::declare_weights)
+      .def("call_onnx", &Recorder::call_onnx)
       .def("name", &Recorder::name)
       .def("rename", &Recorder::rename)
       .def("name_of", &Recorder::name_of)
