@@ -1,0 +1,22 @@
+// Sizes of the zoo's models that train for long. Whole trainings take the reference implementations minutes, and rounding adds up in them
+// until results of two devices cannot be compared.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "tests/support/namespaces.h"
+
+namespace cleave::testing {
+
+/// The dims of a model for a short run; none: the model is run as it is.
+inline std::map<std::string, std::int64_t> short_run(const std::string& model) {
+  static const std::map<std::string, std::map<std::string, std::int64_t>> dims = {
+      {"digits_mlp", {{"passes", 1}, {"size", 1900}, {"width", 8}}},
+  };
+  const auto found = dims.find(model);
+  return found == dims.end() ? std::map<std::string, std::int64_t>() : found->second;
+}
+
+}  // namespace cleave::testing
