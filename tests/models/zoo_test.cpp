@@ -92,6 +92,7 @@ const std::vector<Expected>& expectations() {
       {"resident_embedding_before", {14}, 2, 1},
       {"resident_embedding", {}, 0, 1},
       {"digits_mlp", {}, 6, 1},
+      {"pagerank", {}, 3, 1.5},
   };
   return table;
 }
@@ -175,6 +176,44 @@ TEST(Zoo, DigitsAreLearned) {
   const Trained trained = train("digits_mlp", {{"passes", 2}});
   ASSERT_TRUE(trained.result.output("accuracy"));
   EXPECT_GT(trained.result.output("accuracy")->at(0), 0.9);  // 60 passes: from 0.971 to 0.974 with seeds 0 to 4
+}
+
+TEST(Zoo, PageRankIsTheFixedPointOfItsLinks) {
+  constexpr std::int64_t kPages = 256, kLinks = 1500;
+  const Trained found = train("pagerank", {{"pages", kPages}, {"links", kLinks}});
+  ASSERT_TRUE(found.result.output("rank"));
+  EXPECT_LT(found.logged.size(), 60u);
+  EXPECT_LT(found.logged.back(), 1e-6);
+  EXPECT_GT(found.logged[found.logged.size() - 2], 1e-6);
+
+  const Graph draw = trace("links", [] {
+    return std::tuple(named("source", random_integers({kLinks}, 0, kPages, {.seed = 1})),
+                      named("u", random_uniform({kLinks}, 0, 1, {.seed = 2})));
+  });
+  const RunResult drawn = run(draw);
+  ASSERT_TRUE(drawn.output("source") && drawn.output("u"));
+  std::vector<std::size_t> source, target;
+  std::vector<double> outgoing(kPages), rank(kPages, 1.0 / kPages);
+  for (std::int64_t i = 0; i < kLinks; ++i) {
+    const float u = drawn.output("u")->values<float>()[static_cast<std::size_t>(i)];
+    source.push_back(static_cast<std::size_t>(drawn.output("source")->at(i)));
+    target.push_back(static_cast<std::size_t>(static_cast<float>(kPages) * u * u * u));
+    ++outgoing[source.back()];
+  }
+  for (int step = 0; step < 300; ++step) {
+    double left = 0;
+    for (std::size_t page = 0; page < rank.size(); ++page) left += outgoing[page] == 0 ? rank[page] / kPages : 0;
+    std::vector<double> next(kPages, 0.15 / kPages + 0.85 * left);
+    for (std::size_t i = 0; i < source.size(); ++i) next[target[i]] += 0.85 * rank[source[i]] / outgoing[source[i]];
+    rank = next;
+  }
+  double difference = 0, sum = 0;
+  for (std::int64_t page = 0; page < kPages; ++page) {
+    difference += std::abs(found.result.output("rank")->at(page) - rank[static_cast<std::size_t>(page)]);
+    sum += found.result.output("rank")->at(page);
+  }
+  EXPECT_LT(difference, 1e-6 * 0.85 / 0.15 + 1e-6);  // a change of d is at most d * 0.85 / 0.15 away from the fixed point
+  EXPECT_NEAR(sum, 1, 1e-5);
 }
 
 TEST(Zoo, BeforeAndAfterComputeTheSame) {

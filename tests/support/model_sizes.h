@@ -14,6 +14,7 @@ namespace cleave::testing {
 inline std::map<std::string, std::int64_t> short_run(const std::string& model) {
   static const std::map<std::string, std::map<std::string, std::int64_t>> dims = {
       {"digits_mlp", {{"passes", 1}, {"size", 1900}, {"width", 8}}},
+      {"pagerank", {{"pages", 64}, {"links", 256}}},
   };
   const auto found = dims.find(model);
   return found == dims.end() ? std::map<std::string, std::int64_t>() : found->second;
