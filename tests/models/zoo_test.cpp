@@ -93,6 +93,7 @@ const std::vector<Expected>& expectations() {
       {"resident_embedding", {}, 0, 1},
       {"digits_mlp", {}, 6, 1},
       {"pagerank", {}, 3, 1.5},
+      {"conjugate_gradient", {25}, 2, 1, DiagnosticKind::launch_bound},
   };
   return table;
 }
@@ -214,6 +215,31 @@ TEST(Zoo, PageRankIsTheFixedPointOfItsLinks) {
   }
   EXPECT_LT(difference, 1e-6 * 0.85 / 0.15 + 1e-6);  // a change of d is at most d * 0.85 / 0.15 away from the fixed point
   EXPECT_NEAR(sum, 1, 1e-5);
+}
+
+TEST(Zoo, ConjugateGradientsSolveTheSystem) {
+  constexpr std::int64_t kN = 32;
+  std::mt19937 random(5);
+  std::vector<float> b(kN * kN);
+  for (float& value : b) value = static_cast<float>(random() % 1000) / 500 - 1;
+  const Trained found = train("conjugate_gradient", {{"n", kN}}, {{"b", Array::of<float>({kN, kN}, b)}});
+  ASSERT_TRUE(found.result.output("x"));
+  const auto x = [&](std::int64_t i, std::int64_t j) {
+    return i < 0 || j < 0 || i >= kN || j >= kN ? 0 : found.result.output("x")->at(i * kN + j);
+  };
+  double square = 0, residual = 0;
+  for (std::int64_t i = 0; i < kN; ++i) {
+    for (std::int64_t j = 0; j < kN; ++j) {
+      const double right = b[static_cast<std::size_t>(i * kN + j)];
+      const double left = 4 * x(i, j) - x(i - 1, j) - x(i + 1, j) - x(i, j - 1) - x(i, j + 1);
+      square += right * right;
+      residual += (left - right) * (left - right);
+    }
+  }
+  EXPECT_LT(std::sqrt(residual / square), 2e-5);
+  EXPECT_LT(found.logged.size(), 150u);
+  EXPECT_LT(found.logged.back(), 1e-5 * std::sqrt(square));
+  EXPECT_GE(found.logged[found.logged.size() - 2], 1e-5 * std::sqrt(square) * 0.999);
 }
 
 TEST(Zoo, BeforeAndAfterComputeTheSame) {

@@ -13,6 +13,7 @@ namespace cleave::testing {
 /// The dims of a model for a short run; none: the model is run as it is.
 inline std::map<std::string, std::int64_t> short_run(const std::string& model) {
   static const std::map<std::string, std::map<std::string, std::int64_t>> dims = {
+      {"conjugate_gradient", {{"n", 16}}},
       {"digits_mlp", {{"passes", 1}, {"size", 1900}, {"width", 8}}},
       {"pagerank", {{"pages", 64}, {"links", 256}}},
   };
