@@ -95,6 +95,7 @@ const std::vector<Expected>& expectations() {
       {"pagerank", {}, 3, 1.5},
       {"conjugate_gradient", {25}, 2, 1, DiagnosticKind::launch_bound},
       {"pinn", {}, 0, 1},
+      {"policy_gradient", {42}, 11, 1.5},
   };
   return table;
 }
@@ -247,6 +248,13 @@ TEST(Zoo, ANetworkSolvesTheDifferentialEquation) {
   const Trained trained = train("pinn", {{"steps", 500}});
   ASSERT_TRUE(trained.result.output("error"));
   EXPECT_LT(trained.result.output("error")->at(0), 0.01);  // 0.002 to 0.004 with seeds 0 to 3; 2000 steps: at most 0.0006 with seeds 0 to 5
+}
+
+TEST(Zoo, APolicyLearnsToMoveCranes) {
+  const Trained trained = train("policy_gradient", {{"cranes", 64}, {"steps", 50}, {"updates", 20}});
+  ASSERT_TRUE(trained.result.output("reward"));
+  EXPECT_LT(trained.logged.front(), -30);                  // forces by chance
+  EXPECT_GT(trained.result.output("reward")->at(0), -20);  // -13 to -18 with seeds 0 to 3
 }
 
 TEST(Zoo, BeforeAndAfterComputeTheSame) {
