@@ -96,6 +96,7 @@ const std::vector<Expected>& expectations() {
       {"conjugate_gradient", {25}, 2, 1, DiagnosticKind::launch_bound},
       {"pinn", {}, 0, 1},
       {"policy_gradient", {42}, 11, 1.5},
+      {"recommender", {39}, 20, 1.5, DiagnosticKind::launch_bound},
   };
   return table;
 }
@@ -255,6 +256,51 @@ TEST(Zoo, APolicyLearnsToMoveCranes) {
   ASSERT_TRUE(trained.result.output("reward"));
   EXPECT_LT(trained.logged.front(), -30);                  // forces by chance
   EXPECT_GT(trained.result.output("reward")->at(0), -20);  // -13 to -18 with seeds 0 to 3
+}
+
+TEST(Zoo, ARecommenderLearnsTastes) {
+  const Trained trained =
+      train("recommender", {{"users", 512}, {"items", 128}, {"width", 16}, {"hidden", 32}, {"size", 256}, {"steps", 200}});
+  ASSERT_TRUE(trained.result.output("loss"));
+  EXPECT_GT(trained.logged.front(), 0.56);  // the entropy of one in four
+  EXPECT_LT(trained.result.output("loss")->at(0), 0.05);
+}
+
+/// Checks that all operations that read or change a table of at least `rows_least` rows are on the host, or all on the accelerator.
+void expect_tables_on_host(const Plan& plan, std::int64_t rows_least, bool on_host) {
+  int seen = 0;
+  for (std::size_t i = 0; i < plan.graph->nodes.size(); ++i) {
+    const Node& node = plan.graph->nodes[NodeId(i)];
+    if (!node.op || (node.op->name != "take" && node.op->name != "scatter_add")) continue;
+    const Shape& shape = plan.graph->values[node.inputs[0]].type.shape;
+    if (shape.size() != 2 || shape[0] < rows_least) continue;
+    ++seen;
+    EXPECT_EQ(plan.placement.on_host[i] != 0, on_host) << i;
+    EXPECT_EQ(plan.placement.on_accelerator[i] != 0, !on_host) << i;
+  }
+  EXPECT_GE(seen, 6);
+}
+
+TEST(Zoo, TablesLargerThanTheAcceleratorStayOnTheHost) {
+  const Graph graph = read("recommender");
+  CompileOptions options{.device = "simulated"};
+  expect_tables_on_host(plan(graph, runtime::wire(options)->plan), 8192, false);
+
+  options.accelerator_memory_bytes = 2 << 20;
+  const Plan small = plan(graph, runtime::wire(options)->plan);
+  expect_tables_on_host(small, 8192, true);
+  for (const Transfer& transfer : small.transfers.items) {
+    if (transfer.frequency <= 1) continue;
+    EXPECT_LE(transfer.bytes, 512 * 64 * 4) << "more than the rows of a batch, from line " << transfer.location.line;
+  }
+  int fallbacks = 0;
+  for (const Diagnostic& diagnostic : small.diagnostics) fallbacks += diagnostic.kind == DiagnosticKind::memory_fallback;
+  EXPECT_EQ(fallbacks, 1);
+
+  // What is learned there is what the host learns.
+  const std::map<std::string, std::int64_t> dims = {{"size", 64}, {"steps", 20}};
+  const double expected = train("recommender", dims).result.output("loss")->at(0);
+  EXPECT_NEAR(train("recommender", dims, {}, options).result.output("loss")->at(0), expected, 1e-4);
 }
 
 TEST(Zoo, BeforeAndAfterComputeTheSame) {

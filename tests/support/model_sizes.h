@@ -18,6 +18,7 @@ inline std::map<std::string, std::int64_t> short_run(const std::string& model) {
       {"pagerank", {{"pages", 64}, {"links", 256}}},
       {"pinn", {{"points", 8}, {"width", 8}, {"steps", 2}}},
       {"policy_gradient", {{"cranes", 8}, {"steps", 4}, {"updates", 2}, {"width", 8}}},
+      {"recommender", {{"users", 64}, {"items", 16}, {"width", 8}, {"hidden", 8}, {"size", 32}, {"steps", 3}}},
   };
   const auto found = dims.find(model);
   return found == dims.end() ? std::map<std::string, std::int64_t>() : found->second;
