@@ -97,6 +97,7 @@ const std::vector<Expected>& expectations() {
       {"pinn", {}, 0, 1},
       {"policy_gradient", {42}, 11, 1.5},
       {"recommender", {39}, 20, 1.5, DiagnosticKind::launch_bound},
+      {"neural_ode", {}, 0, 1},
   };
   return table;
 }
@@ -301,6 +302,13 @@ TEST(Zoo, TablesLargerThanTheAcceleratorStayOnTheHost) {
   const std::map<std::string, std::int64_t> dims = {{"size", 64}, {"steps", 20}};
   const double expected = train("recommender", dims).result.output("loss")->at(0);
   EXPECT_NEAR(train("recommender", dims, {}, options).result.output("loss")->at(0), expected, 1e-4);
+}
+
+TEST(Zoo, ANetworkLearnsTheEquationOfAPendulum) {
+  const Trained trained = train("neural_ode", {{"updates", 100}});
+  ASSERT_TRUE(trained.result.output("loss"));
+  EXPECT_GT(trained.logged.front(), 1);
+  EXPECT_LT(trained.result.output("loss")->at(0), 0.1);  // 0.02 to 0.055 with seeds 0 to 3; 1000 updates: at most 0.003
 }
 
 TEST(Zoo, BeforeAndAfterComputeTheSame) {

@@ -15,6 +15,7 @@ inline std::map<std::string, std::int64_t> short_run(const std::string& model) {
   static const std::map<std::string, std::map<std::string, std::int64_t>> dims = {
       {"conjugate_gradient", {{"n", 16}}},
       {"digits_mlp", {{"passes", 1}, {"size", 1900}, {"width", 8}}},
+      {"neural_ode", {{"starts", 8}, {"steps", 3}, {"width", 8}, {"updates", 2}}},
       {"pagerank", {{"pages", 64}, {"links", 256}}},
       {"pinn", {{"points", 8}, {"width", 8}, {"steps", 2}}},
       {"policy_gradient", {{"cranes", 8}, {"steps", 4}, {"updates", 2}, {"width", 8}}},
