@@ -168,7 +168,8 @@ class RoundTripSearch {
       find_decisions(trip, group);
     } else {
       find_ways_out(trip, group);
-      trip.region = graph_.nodes[trip.blamed].region;
+      trip.region = innermost_around(trip.out, graph_.nodes[trip.blamed].region);
+      if (trip.controls.empty()) trip.region = innermost_around(trip.back, trip.region);
       find_unmarked(trip, group);
     }
     for (const std::size_t t : trip.out) {
@@ -231,6 +232,17 @@ class RoundTripSearch {
     sort_unique(trip.back);
     sort_unique(trip.controls);
     trip.meant = all_meant && !trip.back.empty() && trip.controls.empty();
+  }
+
+  /// The innermost region at or around `region` in which one of the transfers is made. A loop that begins with a value of the accelerator
+  /// and after which its last value is sent back is one round trip, however many iterations it has.
+  [[nodiscard]] RegionId innermost_around(const std::vector<std::size_t>& transfers, RegionId region) const {
+    const auto none_inside = [&] {
+      return std::none_of(transfers.begin(), transfers.end(),
+                          [&](std::size_t t) { return graph_.within(transfers_.items[t].region, region); });
+    };
+    while (!transfers.empty() && region != Graph::kRoot && none_inside()) region = graph_.regions[region].parent;
+    return region;
   }
 
   /// The fraction of a carried value's instances that this use supplies: one for each entry of the loop is the initial value, the others

@@ -15,6 +15,7 @@
 #include "models/model.h"
 #include "tests/executor/overlap_programs.h"
 #include "tests/support/empty_samples.h"
+#include "tests/support/model_sizes.h"
 #include "tests/support/namespaces.h"
 #include "tests/support/op_samples.h"
 #include "tests/support/random_loops.h"
@@ -264,10 +265,7 @@ class DeviceModel : public ::testing::TestWithParam<std::string> {};
 TEST_P(DeviceModel, EqualsTheOracle) {
   CLEAVE_DEVICE_OR_SKIP(device);
   const std::string file = source_folder() + "/models/" + GetParam() + ".yaml";
-  // The whole training would differ by rounding, and take the reference executor minutes.
-  const ModelOptions options{GetParam() == "digits_mlp" ? std::map<std::string, std::int64_t>{{"passes", 1}, {"size", 1900}, {"width", 8}}
-                                                        : std::map<std::string, std::int64_t>()};
-  const auto graph = std::make_shared<const Graph>(differentiate(read_model(file, options)));
+  const auto graph = std::make_shared<const Graph>(differentiate(read_model(file, {short_run(GetParam())})));
   ASSERT_TRUE(graph->ok()) << to_text(graph->diagnostics);
   const Outcome expected =
       without_states(run_with({}, [&](const RunOptions& o) { return run_reference(*graph, o, device.library_paths); }), *graph);

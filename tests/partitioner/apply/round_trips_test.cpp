@@ -339,6 +339,9 @@ TEST(RoundTrips, GroupsEqualTheClosure) {
     const HostFlow flow(graph, *costed.uses, placement, transfers);
     for (const RoundTrip& trip : find_round_trips(graph, costed, placement, transfers, flow)) {
       EXPECT_FALSE(trip.out.empty());
+      EXPECT_TRUE(graph.within(graph.nodes[trip.blamed].region, trip.region));
+      const auto inside = [&](std::size_t t) { return graph.within(transfers.items[t].region, trip.region); };
+      EXPECT_TRUE(!trip.starts.empty() || std::any_of(trip.out.begin(), trip.out.end(), inside)) << "each execution sends something";
       EXPECT_FALSE(trip.via == Via::data && trip.back.empty());
       EXPECT_FALSE(trip.via == Via::control && trip.controls.empty() && trip.starts.empty());
       if (graph.nodes[trip.through[0]].kind != NodeKind::operation) continue;  // an alias on the host, which computes nothing
@@ -395,6 +398,16 @@ TEST(RoundTrips, ThroughACarriedValue) {
   ASSERT_EQ(plan.round_trips.size(), 1u);
   EXPECT_EQ(plan.round_trips[0].frequency, 10);
   EXPECT_EQ(plan.round_trips[0].via, Via::data);
+}
+
+TEST(RoundTrips, AHostLoopBetweenTwoTransfersIsOneForAllItsIterations) {
+  const Plan plan = plan_with_functions(
+      "  - for: i in 10\n    do:\n      - a: matmul(w, w)\n      - for: j in 100\n        do:\n          - a: f(a)\n      - w: matmul(a, "
+      "w)\n"
+      "  - print(\"w\", w)\n");
+  ASSERT_EQ(plan.round_trips.size(), 1u);
+  EXPECT_EQ(plan.round_trips[0].frequency, 10);
+  EXPECT_THAT(to_text(plan.diagnostics), HasSubstr("10 times a run: 160 KiB out, 160 KiB back"));
 }
 
 TEST(RoundTrips, HostDataAndPrintsAreNone) {
