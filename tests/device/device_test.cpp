@@ -20,6 +20,7 @@
 #include "tests/support/random_loops.h"
 #include "tests/support/sanitized.h"
 #include "tests/support/traced_lines.h"
+#include "tests/support/training_dims.h"
 
 namespace cleave::testing {
 namespace {
@@ -265,8 +266,8 @@ TEST_P(DeviceModel, EqualsTheOracle) {
   CLEAVE_DEVICE_OR_SKIP(device);
   const std::string file = source_folder() + "/models/" + GetParam() + ".yaml";
   // The whole training would differ by rounding, and take the reference executor minutes.
-  const ModelOptions options{GetParam() == "digits_mlp" ? std::map<std::string, std::int64_t>{{"passes", 1}, {"size", 1900}, {"width", 8}}
-                                                        : std::map<std::string, std::int64_t>()};
+  const auto dims = training_dims().find(GetParam());
+  const ModelOptions options{dims == training_dims().end() ? std::map<std::string, std::int64_t>() : dims->second};
   const auto graph = std::make_shared<const Graph>(differentiate(read_model(file, options)));
   ASSERT_TRUE(graph->ok()) << to_text(graph->diagnostics);
   const Outcome expected =

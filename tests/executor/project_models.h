@@ -10,6 +10,7 @@
 #include "tests/executor/run_support.h"
 #include "tests/support/namespaces.h"
 #include "tests/support/places.h"
+#include "tests/support/training_dims.h"
 
 namespace cleave::testing {
 
@@ -25,15 +26,15 @@ struct ProjectModel {
 /// All models that can run here: those whose host functions are built.
 inline std::vector<ProjectModel> project_models() {
   // Sizes for a build without optimization; where there are none, the model's own files set them.
-  const std::map<std::string, std::map<std::string, std::int64_t>> small = {
+  std::map<std::string, std::map<std::string, std::int64_t>> small = {
       {"cpu_only_loop", {{"batch", 16}, {"width", 16}, {"units", 8}}},
-      {"digits_mlp", {{"passes", 1}, {"size", 1900}, {"width", 8}}},
       {"naive_transfer", {{"rows", 16}, {"width", 16}}},
       {"naive_transfer_after", {{"rows", 16}, {"width", 16}}},
       {"power_iteration", {{"n", 32}}},
       {"resident_embedding", {{"words", 64}, {"width", 8}, {"batch", 16}}},
       {"resident_embedding_before", {{"words", 64}, {"width", 8}, {"batch", 16}}},
       {"simulator_loop", {{"cranes", 8}, {"hidden", 16}}}};
+  small.insert(training_dims().begin(), training_dims().end());
   std::vector<ProjectModel> models;
   for (const auto& entry : std::filesystem::directory_iterator(source_dir() + "/models")) {
     if (entry.path().extension() != ".yaml") continue;
