@@ -61,7 +61,7 @@ Result<Array> default_of(const Graph& graph, NodeId id) {
   const Node& node = graph.nodes[id];
   const Value& value = graph.values[node.results[0]];
   if (const auto* file = node.attributes.get_if<std::string>("file"))
-    return (node.kind == NodeKind::input ? detail::map_array : detail::read_array)(*file, value.type, FileKind::regular);
+    return (node.kind == NodeKind::input ? detail::map_array : detail::read_array)(*file, value.type, value.name, FileKind::regular);
   if (const auto* array = node.attributes.get_if<Array>("value")) return *array;
   if (const AttributeValue* number = node.attributes.find("value")) return filled(value.type, *number);
   std::uint64_t seed = static_cast<std::uint64_t>(node.attributes.get_or<std::int64_t>("seed", 0));

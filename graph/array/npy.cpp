@@ -302,7 +302,10 @@ Result<Array> detail::read_npy(const std::string& path, const TensorType& wanted
 std::optional<Array> detail::map_npy(const std::string& path, const TensorType& wanted, FileKind kind) {
   const Result<Opened> opened = open_npy(path, kind);
   if (!opened || opened->type != wanted || opened->column_major || !opened->file.size()) return std::nullopt;
-  const auto begin = static_cast<std::size_t>(opened->file.position());
+  return map_file(path, wanted, static_cast<std::size_t>(opened->file.position()));
+}
+
+std::optional<Array> detail::map_file(const std::string& path, const TensorType& wanted, std::size_t begin) {
   // The bytes of a bool have to be checked.
   if (wanted.bytes() < kMapFrom || wanted.dtype == DType::boolean || begin % static_cast<std::size_t>(size_of(wanted.dtype)) != 0)
     return std::nullopt;

@@ -1,4 +1,5 @@
-// NumPy's .npy format, versions 1 to 3 (numpy.lib.format), little endian, C and Fortran order; and csv tables of numbers.
+// Files of data: NumPy's .npy format, versions 1 to 3 (numpy.lib.format), little endian, C and Fortran order; csv tables of numbers; and
+// by extension also text as bytes and arrays of .safetensors files.
 //
 //   Result<Array> x = read_npy("x.npy");
 //   if (!x) return complain(x.error());  // names the file
@@ -8,6 +9,7 @@
 #include <concepts>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "graph/array/array.h"
 
@@ -35,9 +37,14 @@ Status write_npy(const A&, const std::string&) {
 /// first axis counts the rows or, with more than two axes, the last one may count the columns; one axis may be a row or a column, and a
 /// scalar is one number. At most 128 bytes a value and a MiB are read. Errors name file, line and column.
 Result<Array> read_csv(const std::string& path, const TensorType& type);
-/// By extension: .npy or .csv; the array has `type` (npy: exact shape, element type converted if the values survive: floating types may
-/// round each other's values but not overflow, all others must be exact), else an Error that shows both.
-Result<Array> read_array(const std::string& path, const TensorType& type);
+/// The bytes of a file in row-major order, as u8. An Error if `type` has other elements or not as many as the file has bytes.
+Result<Array> read_text(const std::string& path, const TensorType& type);
+/// The bytes of an array of u8 in row-major order, as write_npy writes; an Error if it has other elements.
+Status write_text(const std::string& path, const Array& array);
+/// By extension: .npy, .csv, .txt, or of a .safetensors file the array `name`. It has `type` (npy and safetensors: exact shape, element
+/// type converted if the values survive: floating types may round each other's values but not overflow, all others must be exact), else an
+/// Error that shows both.
+Result<Array> read_array(const std::string& path, const TensorType& type, std::string_view name = {});
 
 namespace detail {
 /// The functions above, restricted to files of one kind.
@@ -45,12 +52,21 @@ Result<Array> read_npy(const std::string& path, const TensorType& wanted, FileKi
 /// The array in a mapped file; nothing if the file must be read.
 std::optional<Array> map_npy(const std::string& path, const TensorType& wanted, FileKind kind);
 Result<Array> read_csv(const std::string& path, const TensorType& type, FileKind kind);
-Result<Array> read_array(const std::string& path, const TensorType& type, FileKind kind);
-/// As read_array, but an .npy file of 64 MiB or more with the elements of `type` is mapped and not read: the array is borrowed, and only
-/// accessed pages come into memory. The file must not be written to while the array exists; a new file may take its name.
-Result<Array> map_array(const std::string& path, const TensorType& type, FileKind kind);
+Result<Array> read_text(const std::string& path, const TensorType& type, FileKind kind);
+/// The same as map_npy, of text.
+std::optional<Array> map_text(const std::string& path, const TensorType& wanted, FileKind kind);
+Result<Array> read_array(const std::string& path, const TensorType& type, std::string_view name, FileKind kind);
+/// As read_array, but an .npy file of 64 MiB or more with the elements of `type`, or so long a text, is mapped and not read: the array is
+/// borrowed, and only accessed pages come into memory. The file must not be written to while the array exists; a new file may take its
+/// name.
+Result<Array> map_array(const std::string& path, const TensorType& type, std::string_view name, FileKind kind);
+/// An array of `wanted` in the bytes of a mapped file from `begin` to its end; nothing if it has other ones, or is too small to be mapped.
+std::optional<Array> map_file(const std::string& path, const TensorType& wanted, std::size_t begin);
 /// The message for a file whose type is not the declared one.
 Error holds_another(const std::string& path, const TensorType& type, const TensorType& wanted);
+/// Whether read_array knows the extension, and the known ones for messages.
+[[nodiscard]] bool is_data_file(std::string_view path);
+inline constexpr std::string_view kDataFiles = ".npy, .csv, .txt or .safetensors";
 }  // namespace detail
 
 }  // namespace cleave

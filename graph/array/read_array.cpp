@@ -1,4 +1,4 @@
-// read_array: data of a declared type, from an .npy or csv file.
+// read_array: data of a declared type, from a file of any kind.
 #include <cmath>
 #include <limits>
 #include <optional>
@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "graph/array/npy.h"
+#include "graph/array/safetensors.h"
 #include "graph/base/exceptions.h"
 #include "graph/base/file.h"
 
@@ -74,23 +75,32 @@ std::optional<Array> converted(const Array& array, Array result) {
 
 }  // namespace
 
-Result<Array> read_array(const std::string& path, const TensorType& type) {
-  return detail::read_array(path, type, FileKind::any);
+bool detail::is_data_file(std::string_view path) {
+  return path.ends_with(".npy") || path.ends_with(".csv") || path.ends_with(".txt") || path.ends_with(".safetensors");
 }
 
-Result<Array> detail::map_array(const std::string& path, const TensorType& type, FileKind kind) {
+Result<Array> read_array(const std::string& path, const TensorType& type, std::string_view name) {
+  return detail::read_array(path, type, name, FileKind::any);
+}
+
+Result<Array> detail::map_array(const std::string& path, const TensorType& type, std::string_view name, FileKind kind) {
   return detail::guard_memory([&]() -> Result<Array> {
-    if (std::optional<Array> mapped = path.ends_with(".npy") ? map_npy(path, type, kind) : std::nullopt) return *std::move(mapped);
-    return read_array(path, type, kind);
+    std::optional<Array> mapped;
+    if (path.ends_with(".npy")) mapped = map_npy(path, type, kind);
+    if (path.ends_with(".txt")) mapped = map_text(path, type, kind);
+    if (mapped) return *std::move(mapped);
+    return read_array(path, type, name, kind);
   });
 }
 
-Result<Array> detail::read_array(const std::string& path, const TensorType& type, FileKind kind) {
+Result<Array> detail::read_array(const std::string& path, const TensorType& type, std::string_view name, FileKind kind) {
   return detail::guard_memory([&]() -> Result<Array> {
     if (path.ends_with(".csv")) return read_csv(path, type, kind);
-    if (!path.ends_with(".npy")) return Error{"cannot read `" + path + "`: the name must end in .npy or .csv", {}};
-    Result<Array> array = read_npy(path, type, kind);
+    if (path.ends_with(".txt")) return read_text(path, type, kind);
+    if (!is_data_file(path)) return Error{"cannot read `" + path + "`: the name must end in " + std::string(kDataFiles), {}};
+    Result<Array> array = path.ends_with(".npy") ? read_npy(path, type, kind) : read_safetensors(path, name);
     if (!array || array->type() == type) return array;
+    if (array->shape() != type.shape) return detail::holds_another(path, array->type(), type);
     Result<Array> target = Array::allocate(type);
     if (!target) return target.error();
     std::optional<Array> result = converted(*array, *std::move(target));

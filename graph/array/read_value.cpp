@@ -138,15 +138,15 @@ Result<Array> from_json(const JsonTree& tree, const TensorType& type) {
 
 }  // namespace
 
-Result<Array> read_value(const std::string& text, const TensorType& type) {
-  if (text.ends_with(".npy") || text.ends_with(".csv")) return detail::map_array(text, type, FileKind::any);
+Result<Array> read_value(const std::string& text, const TensorType& type, std::string_view name) {
+  if (detail::is_data_file(text)) return detail::map_array(text, type, name, FileKind::any);
   double number = 0;
   const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (code == std::errc::result_out_of_range && end == text.data() + text.size())
     return Error{
         "`" + text + "` is no value of type " + std::string(to_string(type.dtype)) + "; " + range_text(type.dtype), {}, ErrorKind::user};
   const std::optional<JsonTree> value = JsonTree::parse(text);
-  if (!value) return Error{"`" + text + "` is neither an .npy or .csv file nor a JSON value", {}, ErrorKind::user};
+  if (!value) return Error{"`" + text + "` is neither a JSON value nor a file of " + std::string(detail::kDataFiles), {}, ErrorKind::user};
   return from_json(*value, type);
 }
 

@@ -89,9 +89,18 @@ Status read_metadata(const JsonTree& tree, std::size_t item, std::map<std::strin
   return {};
 }
 
+Result<SafeTensors> read_mapped(const std::string& path, const std::string_view* only) {
+  const auto file = MappedFile::open(path);
+  if (!file) return file.error();
+  Result<SafeTensors> tensors = detail::parse_safetensors((*file)->bytes(), only);
+  if (Status unchanged = (*file)->unchanged(); !unchanged) return unchanged.error();
+  if (!tensors) return Error{path + ": " + tensors.error().message, {}, ErrorKind::file};
+  return tensors;
+}
+
 }  // namespace
 
-Result<SafeTensors> detail::parse_safetensors(std::string_view bytes) {
+Result<SafeTensors> detail::parse_safetensors(std::string_view bytes, const std::string_view* only) {
   std::uint64_t length = 0;
   if (bytes.size() < kLength) return wrong("it has no header");
   std::memcpy(&length, bytes.data(), kLength);
@@ -125,6 +134,7 @@ Result<SafeTensors> detail::parse_safetensors(std::string_view bytes) {
   if (static_cast<std::uint64_t>(end) != data.size())
     return wrong("its data have " + std::to_string(data.size()) + " bytes, and its arrays " + std::to_string(end));
   for (const Entry& entry : entries) {
+    if (only && entry.name != *only) continue;
     Array array(entry.type);
     if (entry.end > entry.begin)
       std::memcpy(array.mutable_bytes(), data.data() + entry.begin, static_cast<std::size_t>(entry.end - entry.begin));
@@ -139,12 +149,14 @@ Result<SafeTensors> detail::parse_safetensors(std::string_view bytes) {
 }
 
 Result<SafeTensors> read_safetensors(const std::string& path) {
-  const auto file = MappedFile::open(path);
-  if (!file) return file.error();
-  Result<SafeTensors> tensors = detail::parse_safetensors((*file)->bytes());
-  if (Status unchanged = (*file)->unchanged(); !unchanged) return unchanged.error();
-  if (!tensors) return Error{path + ": " + tensors.error().message, {}, ErrorKind::file};
-  return tensors;
+  return read_mapped(path, nullptr);
+}
+
+Result<Array> read_safetensors(const std::string& path, std::string_view name) {
+  Result<SafeTensors> tensors = read_mapped(path, &name);
+  if (!tensors) return tensors.error();
+  if (tensors->arrays.empty()) return Error{path + ": it has no array `" + std::string(name) + "`", {}, ErrorKind::file};
+  return std::move(tensors->arrays.front().second);
 }
 
 Status write_safetensors(const std::string& path, const SafeTensors& tensors) {

@@ -40,7 +40,7 @@ struct TypeSpec {
   std::string malformed;  ///< the text, if it is not a valid type
 };
 
-/// An input of a program: name, type and, if wanted, a file (.npy or .csv) with default data.
+/// An input of a program: name, type and, if wanted, a file with default data (see read_array in graph/array/npy.h).
 struct Input {
   Input(std::string n, TypeSpec t, Here h = Here::now()) : Input(std::move(n), std::move(t), {}, h) {}
   Input(std::string n, TypeSpec t, std::string f, Here h = Here::now())
@@ -78,6 +78,7 @@ struct Init {
   static Init he(double inputs, std::int64_t seed = 0) { return Random{"he", {inputs}, seed}; }
   /// Uniform within sqrt(6 / (inputs + outputs)) of 0 (Glorot and Bengio, 2010).
   static Init xavier(double inputs, double outputs, std::int64_t seed = 0) { return Random{"xavier", {inputs, outputs}, seed}; }
+  /// The contents of a file; of a .safetensors file, the array with the name of the parameter.
   static Init file(std::string path) { return Init(std::move(path)); }
 
   struct Random {

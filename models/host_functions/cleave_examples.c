@@ -63,3 +63,30 @@ int crane(int version, const cleave_array* inputs, int input_count, cleave_array
   }
   return 0;
 }
+
+/* f32[n, places, m] (logits), i32[] (a place), f32[] (temperature), f32[n] (uniform in [0, 1)) -> i32[n]: in each row one of m, drawn by
+ * the logits at that place. */
+int draw(int version, const cleave_array* inputs, int input_count, cleave_array* results, int result_count, char* error,
+         size_t error_size) {
+  if (version != CLEAVE_HOST_FUNCTION_VERSION) return refuse(error, error_size, "another version of the interface");
+  if (input_count != 4 || result_count != 1) return refuse(error, error_size, "draw takes four arrays and gives one");
+  const int64_t rows = inputs[0].shape[0], places = inputs[0].shape[1], columns = inputs[0].shape[2];
+  const int32_t place = *(const int32_t*)inputs[1].data;
+  const float temperature = *(const float*)inputs[2].data, *uniform = inputs[3].data;
+  int32_t* drawn = results[0].data;
+  if (place < 0 || place >= places) return refuse(error, error_size, "draw: there is no such place");
+  for (int64_t row = 0; row < rows; ++row) {
+    const float* logits = (const float*)inputs[0].data + (row * places + place) * columns;
+    float largest = logits[0];
+    for (int64_t i = 1; i < columns; ++i) largest = fmaxf(largest, logits[i]);
+    double sum = 0, below = 0;
+    for (int64_t i = 0; i < columns; ++i) sum += exp((logits[i] - largest) / temperature);
+    int32_t next = 0;
+    for (; next + 1 < columns; ++next) {
+      below += exp((logits[next] - largest) / temperature) / sum;
+      if (below > uniform[row]) break;
+    }
+    drawn[row] = next;
+  }
+  return 0;
+}

@@ -226,7 +226,7 @@ Value GraphReader::frozen(const ValueInfo& info, const TensorType& declared) {
       for (std::size_t i = 0; i < shape->size(); ++i)
         if (type.shape[i] < 0) type.shape[i] = (*shape)[i];
     }
-    Result<Array> array = read_value(*text, type);
+    Result<Array> array = read_value(*text, type, info.name);
     return array ? Value(Part(tracer_, tracer_.constant(*std::move(array), location))) : refuse(array.error().message);
   }
   const Array& array = std::get<Array>(given);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "graph/array/npy.h"
 #include "graph/base/spelling.h"
 
 namespace cleave::models {
@@ -192,11 +193,11 @@ void read_parameters(const YamlNode& node, Evaluator& evaluator) {
 void read_file_key(const YamlNode& node, Attributes& attributes, Errors& errors) {
   if (node.broken()) return;
   const std::string given(trimmed(node.text));
-  if (!node.scalar() || given.empty()) return errors.add(DiagnosticKind::type, node.span, "`file` is the path of an .npy or .csv file");
+  if (!node.scalar() || given.empty())
+    return errors.add(DiagnosticKind::type, node.span, "`file` is the path of a file of " + std::string(detail::kDataFiles));
   const std::string path = errors.source().resolve(given);
-  if (!path.ends_with(".npy") && !path.ends_with(".csv")) {
-    return errors.add(DiagnosticKind::file, node.span, "`" + given + "` is neither an .npy nor a .csv file");
-  }
+  if (!detail::is_data_file(path))
+    return errors.add(DiagnosticKind::file, node.span, "`" + given + "` is no file of " + std::string(detail::kDataFiles));
   attributes.set("file", path);  // the file is read, and reported if missing, only when the program runs
 }
 

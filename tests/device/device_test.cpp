@@ -265,6 +265,7 @@ class DeviceModel : public ::testing::TestWithParam<std::string> {};
 TEST_P(DeviceModel, EqualsTheOracle) {
   CLEAVE_DEVICE_OR_SKIP(device);
   const std::string file = source_folder() + "/models/" + GetParam() + ".yaml";
+  // The whole training would differ by rounding, and take the reference executor minutes.
   const auto graph = std::make_shared<const Graph>(differentiate(read_model(file, {short_run(GetParam())})));
   ASSERT_TRUE(graph->ok()) << to_text(graph->diagnostics);
   const Outcome expected =

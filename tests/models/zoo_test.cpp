@@ -5,11 +5,13 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <optional>
 #include <random>
 
 #include "executor/api/executable.h"
 #include "executor/api/wiring.h"
 #include "executor/check/reference.h"
+#include "graph/array/npy.h"
 #include "graph/base/diagnostic_text.h"
 #include "graph/ops/elementary.h"
 #include "graph/ops/ops.h"
@@ -21,6 +23,7 @@
 #include "tests/support/golden.h"
 #include "tests/support/namespaces.h"
 #include "tests/support/places.h"
+#include "tests/support/temporary_folder.h"
 
 namespace cleave::testing {
 namespace {
@@ -73,10 +76,11 @@ Trained train(const std::string& name, const std::map<std::string, std::int64_t>
 
 struct Expected {
   std::string model;
-  std::vector<int> warnings;  ///< their lines
-  std::size_t sends;          ///< transfers that are neither arguments nor results
-  double speedup;             ///< at least, over all-host and all-accelerator
-  DiagnosticKind kind = DiagnosticKind::round_trip;
+  std::vector<int> warnings;         ///< their lines; without launch-bound, whose line follows from the costs
+  std::optional<std::size_t> sends;  ///< transfers that are neither arguments nor results; none: many small ones, as the costs are
+  double speedup;                    ///< at least, over all-host and all-accelerator; 0: its loop is pinned
+  bool launch_bound = false;         ///< whether its kernels are so small that starting them takes longest
+  DiagnosticKind kind = DiagnosticKind::round_trip;  ///< of the other warnings
 };
 
 const std::vector<Expected>& expectations() {
@@ -87,16 +91,20 @@ const std::vector<Expected>& expectations() {
       {"kmeans", {24}, 3, 1.5},
       {"power_iteration", {}, 2, 1},
       {"mlp_inference", {}, 0, 1},
-      {"naive_transfer", {13}, 1, 1, DiagnosticKind::invariant_host_work},
+      {"naive_transfer", {13}, 1, 1, false, DiagnosticKind::invariant_host_work},
       {"naive_transfer_after", {}, 0, 1},
       {"resident_embedding_before", {14}, 2, 1},
       {"resident_embedding", {}, 0, 1},
       {"digits_mlp", {}, 6, 1},
+      {"digits_cnn", {}, 8, 1, true},
+      {"char_transformer", {}, std::nullopt, 1, true},
+      {"generate", {}, 1, 0, true},
+      {"generate_before", {48}, 2, 1, true},
       {"pagerank", {}, 3, 1.5},
-      {"conjugate_gradient", {25}, 2, 1, DiagnosticKind::launch_bound},
+      {"conjugate_gradient", {}, 2, 1, true},
       {"pinn", {}, 0, 1},
       {"policy_gradient", {42}, 11, 1.5},
-      {"recommender", {39}, 20, 1.5, DiagnosticKind::launch_bound},
+      {"recommender", {}, 20, 1.5, true},
       {"neural_ode", {}, 0, 1},
   };
   return table;
@@ -116,14 +124,18 @@ TEST(Zoo, WarnsMovesAndPaysAsWrittenDown) {
     const Plan plan = planned(expected.model);
     ASSERT_TRUE(plan.ok()) << to_text(plan.diagnostics);
     std::vector<int> lines;
+    bool launch_bound = false;
     for (const Diagnostic& diagnostic : plan.diagnostics) {
+      launch_bound |= diagnostic.kind == DiagnosticKind::launch_bound;
+      if (diagnostic.kind == DiagnosticKind::launch_bound) continue;
       EXPECT_EQ(diagnostic.kind, expected.kind);
       lines.push_back(diagnostic.location.line);
     }
     EXPECT_EQ(lines, expected.warnings) << to_text(plan.diagnostics);
+    EXPECT_EQ(launch_bound, expected.launch_bound);
     std::size_t sends = 0;
     for (const Transfer& transfer : plan.transfers.items) sends += transfer.kind == TransferKind::send;
-    EXPECT_EQ(sends, expected.sends);
+    EXPECT_EQ(sends, expected.sends.value_or(sends));
     EXPECT_GE(plan.all_host_seconds, expected.speedup * plan.placement.objective_seconds * (1 - 1e-9));
     EXPECT_GE(plan.all_accelerator_seconds, expected.speedup * plan.placement.objective_seconds * (1 - 1e-9));
     expect_golden("locks/" + expected.model + ".lock", planner::lock_text(plan));
@@ -309,6 +321,98 @@ TEST(Zoo, ANetworkLearnsTheEquationOfAPendulum) {
   ASSERT_TRUE(trained.result.output("loss"));
   EXPECT_GT(trained.logged.front(), 1);
   EXPECT_LT(trained.result.output("loss")->at(0), 0.1);  // 0.02 to 0.055 with seeds 0 to 3; 1000 updates: at most 0.003
+}
+
+TEST(Zoo, DigitsAreLearnedByConvolutions) {
+  const Graph graph = read("digits_cnn", {{"passes", 2}, {"narrow", 8}, {"wide", 16}});
+  Result<Executable> program = compile(graph, {.device = "none"});
+  ASSERT_TRUE(program.ok()) << program.error().message;
+  const Result<RunResult> result = program->run({});
+  ASSERT_TRUE(result.ok()) << result.error().message;
+  EXPECT_GT(result->output("accuracy")->at(0), 0.8);  // the whole network, 30 passes: from 0.984 to 0.991 with seeds 0 to 4
+}
+
+/// A net between the sizes of the zoo and of a test.
+std::map<std::string, std::int64_t> with_small_net(std::map<std::string, std::int64_t> dims) {
+  dims.insert({{"context", 32}, {"width", 32}, {"heads", 4}});
+  return dims;
+}
+
+Executable compiled(const std::string& model, const std::map<std::string, std::int64_t>& dims, const std::string& device) {
+  CompileOptions options{.device = device};
+  options.executor.library_paths = {binary_dir() + "/lib"};
+  Result<Executable> program = compile(read(model, dims), options);
+  EXPECT_TRUE(program.ok()) << (program.ok() ? "" : program.error().message);
+  return *std::move(program);
+}
+
+/// The output `text` of a model that continues texts, by row.
+std::vector<std::string> texts_of(const std::string& model, const std::map<std::string, std::int64_t>& dims,
+                                  const RunOptions& options = {}) {
+  const Result<RunResult> result = compiled(model, dims, "none").run(options);
+  EXPECT_TRUE(result.ok()) << (result.ok() ? "" : result.error().message);
+  std::vector<std::string> texts;
+  if (!result.ok()) return texts;
+  const Array& text = *result->output("text");
+  for (std::int64_t i = 0; i < text.shape()[0]; ++i)
+    texts.emplace_back(reinterpret_cast<const char*>(text.bytes()) + i * text.shape()[1], static_cast<std::size_t>(text.shape()[1]));
+  return texts;
+}
+
+TEST(Zoo, TextIsLearnedAndContinued) {
+  Result<Executable> program =
+      compile(read("char_transformer", with_small_net({{"steps", 60}, {"batch", 8}, {"unseen", 16}})), {.device = "none"});
+  ASSERT_TRUE(program.ok()) << program.error().message;
+  const Result<RunResult> result = program->run({});
+  ASSERT_TRUE(result.ok()) << result.error().message;
+  // 4.9 before the first step. The whole network: 2.53 after 100 steps, 2.44 after 200, 2.07 after 500.
+  EXPECT_LT(result->output("validation")->at(0), 3.6);
+
+  const test::TemporaryFolder folder;
+  ASSERT_TRUE(program->save_states(folder.path("")));
+  const std::map<std::string, std::int64_t> dims = with_small_net({{"texts", 6}, {"length", 24}});
+  const Graph graph = read("generate", dims);
+  RunOptions trained;
+  trained.inputs.emplace("temperature", Array::scalar(0.5F));
+  for (const Node& node : graph.nodes) {
+    if (node.kind != NodeKind::parameter) continue;
+    const Value& value = graph.values[node.results[0]];
+    Result<Array> array = read_array(folder.path("state.safetensors"), value.type, value.name);
+    ASSERT_TRUE(array.ok()) << array.error().message;
+    trained.inputs.emplace(value.name, *std::move(array));
+  }
+  const auto letters = [](const std::vector<std::string>& texts) {
+    std::int64_t count = 0;
+    for (const std::string& text : texts)
+      count += std::count_if(text.begin() + 1, text.end(), [](char c) { return (c >= 'a' && c <= 'z') || c == ' ' || c == '\n'; });
+    return count;
+  };
+  EXPECT_GT(letters(texts_of("generate", dims, trained)), 0.7 * 6 * 23);
+  EXPECT_LT(letters(texts_of("generate", dims)), 0.5 * 6 * 23) << "by chance it is 28 of 128 bytes";
+}
+
+TEST(Zoo, HostAndOperationsDrawTheSameText) {
+  const std::map<std::string, std::int64_t> dims = with_small_net({{"texts", 3}, {"length", 44}, {"given", 3}});
+  RunOptions options;
+  options.inputs.emplace("prompt", Array::of<std::uint8_t>({3}, {'A', 'B', 'C'}));
+  const std::vector<std::string> after = texts_of("generate", dims, options);
+  ASSERT_EQ(after.size(), 3U);
+  for (const std::string& text : after) EXPECT_EQ(text.substr(0, 3), "ABC");
+  EXPECT_NE(after[0], after[1]);
+  EXPECT_EQ(after, texts_of("generate_before", dims, options));
+}
+
+// The virtual clock and the plan are those of the whole net, and few bytes are drawn.
+TEST(Zoo, GeneratingTakesAsLongAsPredicted) {
+  for (const char* model : {"generate", "generate_before"}) {
+    SCOPED_TRACE(model);
+    const Executable program = compiled(model, {{"texts", 4}, {"length", 6}}, "simulated");
+    EXPECT_EQ(program.plan().round_trips.size(), model == std::string("generate") ? 0U : 1U);
+    const Result<RunResult> result = program.run();
+    ASSERT_TRUE(result.ok()) << result.error().message;
+    const double predicted = program.plan().predicted_seconds;
+    EXPECT_NEAR(result->simulated_seconds, predicted, 0.05 * predicted);
+  }
 }
 
 TEST(Zoo, BeforeAndAfterComputeTheSame) {

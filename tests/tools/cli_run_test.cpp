@@ -76,6 +76,39 @@ class CliRunTest : public ::testing::Test {
   TemporaryFolder folder_;
 };
 
+TEST_F(CliRunTest, TextAndSavedStatesAreDataOfOtherPrograms) {
+  model(R"(cleave: 1
+inputs: {text: "u8[3]"}
+parameters:
+  net: {w: {type: "i32[2]", value: 1}, b: {type: "u8[1]", value: 2}}
+  step: {type: "i32[]", value: 0}
+program:
+  - net.w: net.w * 5
+  - step: step + 1
+  - text: text + net.b
+outputs: [text]
+resident: [net, step]
+)");
+  write_file(folder_.path("in.txt"), "abc");
+  ASSERT_EQ(run("--input text=in.txt --output text=out.txt --save states --quiet --device none").code, 0);
+  EXPECT_EQ(read_file(folder_.path("out.txt")), "cde");
+  EXPECT_THAT(run("--input text=in.txt --output net.w=w.txt").err, HasSubstr("text is bytes (u8), and `net.w` is i32[2]"));
+
+  model(R"(cleave: 1
+inputs: {x: {type: "u8[3]", file: out.txt}}
+parameters: {net: {w: {type: "f32[2]", file: states/state.safetensors}, b: "u8[1]"}}
+program:
+  - print("x", x)
+  - print("w", net.w * net.b)
+)");
+  EXPECT_EQ(run("--param net=states/state.safetensors --quiet --device none").out, "x: [99, 100, 101]\nw: [10.0, 10.0]\n");
+  EXPECT_EQ(run("--param net.b=3 --quiet --device none").out, "x: [99, 100, 101]\nw: [15.0, 15.0]\n");
+  EXPECT_EQ(run("--param net=3").err,
+            "error: `net` is a group, for which a .safetensors file may be given, or a value for each member, such as `net.b`\n");
+  EXPECT_EQ(run("--param net.b=3 --input x=states/state.safetensors").err,
+            "error: `x` (u8[3]): states/state.safetensors: it has no array `x`\n");
+}
+
 TEST_F(CliRunTest, SeveralRunsReportTheirSpread) {
   model(kLoop);
   const CommandResult text = run("--input x=1 --runs 5");

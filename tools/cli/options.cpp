@@ -272,7 +272,7 @@ void Definitions::add_model_flags(CLI::App& sub) {
   add_each(sub, "--dim", "NAME=N", "size of a symbolic dimension", [this](const std::string& name, const std::string& value) {
     options_.dims[name] = whole_number(value, "--dim", kLeast, kMost);
   });
-  add_assignments(sub, "--input", options_.inputs, ".npy, .csv or JSON value of an input", "NAME=VALUE");
+  add_assignments(sub, "--input", options_.inputs, ".npy, .csv, .txt, .safetensors or JSON value of an input", "NAME=VALUE");
   add_assignments(sub, "--param", options_.inputs, "the same for a parameter", "NAME=VALUE");
   add_assignments(sub, "--state", options_.states, "an input that is that output of the run before and stays on its device", "IN=OUT");
   add_number(sub, "--seed", options_.seed, kLeast, kMost, "added to every seed of the model");
@@ -324,7 +324,7 @@ void Definitions::add_onnx_flags(CLI::App& sub) {
   begin_group(sub, "ONNX");
   add_each(sub, "--shape", "NAME=N,?,N", "shape of an input; ? stays as it is",
            [this](const std::string& name, const std::string& value) { options_.shapes[name] = extents(value); });
-  add_each(sub, "--constant", "NAME=VALUE", "an input that is the same in every run: .npy, .csv or JSON",
+  add_each(sub, "--constant", "NAME=VALUE", "an input that is the same in every run: .npy, .csv, .txt, .safetensors or JSON",
            [this](const std::string& name, const std::string& value) { options_.constants[name] = value; });
   add_each(sub, "--bound", "NODE=N", "how large a result can become whose size depends on data",
            [this](const std::string& name, const std::string& value) { options_.bounds[name] = whole_number(value, "--bound", 0, kMost); });
@@ -360,7 +360,7 @@ void Definitions::add_run_flags(CLI::App& sub) {
   hint(sub.add_option("--save", options_.save, "write the states after the last run, as state.safetensors")->type_name("DIR"), {{}, true});
   add_number(sub, "--save-every", options_.save_every, 1, 1'000'000'000, "and after every N trips of the outermost loop");
   sub.get_option("--save-every")->needs("--save")->excludes("--runs");
-  add_assignments(sub, "--output", options_.outputs, "write an output as .npy", "NAME=FILE");
+  add_assignments(sub, "--output", options_.outputs, "write an output as .npy, or u8 as .txt", "NAME=FILE");
   add_file(sub, "--trace", options_.trace, "timeline for Perfetto or chrome://tracing");
   hint(sub.add_option_function<std::string>(
               "--profile",

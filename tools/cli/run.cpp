@@ -31,8 +31,13 @@ Status check_outputs(const Graph& graph, const Options& options) {
   for (const GraphState& state : states_of(graph))
     if (state.hidden) std::erase(names, graph.outputs[state.output].name);
   for (const auto& [name, file] : options.outputs) {
-    if (std::find(names.begin(), names.end(), name) != names.end()) continue;
-    return Error{"the model has no output `" + name + "`" + did_you_mean_or_has(name, names), {}, ErrorKind::unknown};
+    if (std::find(names.begin(), names.end(), name) == names.end())
+      return Error{"the model has no output `" + name + "`" + did_you_mean_or_has(name, names), {}, ErrorKind::unknown};
+    if (!file.ends_with(".txt")) continue;
+    for (const Output& output : graph.outputs)
+      if (const TensorType& type = graph.values[output.value].type; output.name == name && type.dtype != DType::u8)
+        return Error{
+            "--output " + name + "=" + file + ": text is bytes (u8), and `" + name + "` is " + to_string(type), {}, ErrorKind::user};
   }
   return {};
 }

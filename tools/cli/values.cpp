@@ -48,16 +48,25 @@ Result<std::map<std::string, Array>> read_inputs(const Graph& graph, const Optio
     names.push_back(value.name);
   }
   std::map<std::string, Array> arrays;
-  for (const auto& [name, text] : options.inputs) {
-    const auto found = declared.find(name);
-    if (found == declared.end()) {
-      return Error{"the model has no input or parameter `" + name + "`" + did_you_mean_or_has(name, names), {}, ErrorKind::unknown};
+  for (const auto& [given, text] : options.inputs) {
+    std::vector<const Value*> values;
+    if (const auto found = declared.find(given); found != declared.end()) values.push_back(found->second);
+    for (auto member = declared.lower_bound(given + "."); member != declared.end() && member->first.starts_with(given + "."); ++member)
+      values.push_back(member->second);
+    if (values.empty())
+      return Error{"the model has no input or parameter `" + given + "`" + did_you_mean_or_has(given, names), {}, ErrorKind::unknown};
+    if (!declared.contains(given) && !text.ends_with(".safetensors"))
+      return Error{"`" + given + "` is a group, for which a .safetensors file may be given, or a value for each member, such as `" +
+                       values.front()->name + "`",
+                   {},
+                   ErrorKind::user};
+    for (const Value* value : values) {
+      auto array = read_value(text, value->type, value->name);
+      if (!array)
+        return Error{"`" + value->name + "` (" + to_string(value->type) + "): " + array.error().message, array.error().location,
+                     array.error().kind};
+      arrays.insert_or_assign(value->name, *std::move(array));
     }
-    auto array = read_value(text, found->second->type);
-    if (!array)
-      return Error{"`" + name + "` (" + to_string(found->second->type) + "): " + array.error().message, array.error().location,
-                   array.error().kind};
-    arrays.insert_or_assign(name, *std::move(array));
   }
   return arrays;
 }

@@ -71,6 +71,7 @@ std::string row_of(const LoggedStep& step) {
 struct Ended {
   std::map<std::int64_t, std::string> rows;  ///< by step; later ones replace earlier ones
   std::vector<Array> values;                 ///< the states, and `best`
+  bool stopped = false;                      ///< ended before its end and gone on
 };
 
 constexpr const char* kStates[] = {"w", "speed", "step", "fixed"};
@@ -131,6 +132,92 @@ TEST(SaveOnTheWay, ARunThatIsStoppedAnywhereGoesOnToTheSameBits) {
         expect_equal(stopped, whole);
       }
     }
+}
+
+/// A shuffled pass as the outermost loop; `rest` says what becomes of the last rows.
+Executable compiled_pass(const std::string& device, const std::string& rest, const SaveOptions& save) {
+  const Graph graph = parse_model(R"(cleave: 1
+inputs: {x: "f32[16, 4]", y: "f32[16]"}
+parameters:
+  w: {type: "f32[4]", uniform: [-1, 1], seed: 1}
+  speed: {type: "f32[4]", value: 0}
+program:
+  - best: 1000.0
+  - for: (a, b)" + std::string(rest == "pad" ? ", real" : "") +
+                                      R"() in batches(x, y, size=3, shuffle=7, remainder=)" + rest + R"()
+    do:
+      - loss: mean(square(matmul(a, w) - b)))" +
+                                      (rest == "pad" ? " / astype(real, f32)" : "") + R"(
+      - speed: 0.9 * speed - 0.05 * gradient(loss, w)
+      - w: w + speed
+      - best: minimum(best, loss)
+      - log("loss", loss)
+outputs: [best]
+resident: [w, speed]
+)",
+                                  "m.yaml", {});
+  for (const Diagnostic& each : graph.diagnostics) EXPECT_NE(each.severity, Severity::error) << each.message;
+  CompileOptions options{.device = device, .placement = device == "none" ? Policy::optimal : Policy::accelerator};
+  options.save = save;
+  Result<Executable> program = compile(graph, options);
+  EXPECT_TRUE(program) << program.error().message;
+  return *std::move(program);
+}
+
+/// Two passes; the first one is stopped after `rows` rows, and goes on in another program from the file that was saved last.
+Ended two_passes(const std::string& device, const std::string& rest, std::int64_t every, std::int64_t rows) {
+  const test::TemporaryFolder folder;
+  const SaveOptions save{.path = folder.path("states"), .every = every};
+  Ended ended;
+  RunOptions options;
+  options.inputs = training_data();
+  std::stop_source stop;
+  options.stop = stop.get_token();
+  options.on_log = [&](const LoggedStep& step) {
+    ended.rows[step.step] = row_of(step);
+    if (--rows == 0) stop.request_stop();
+  };
+  Executable program = compiled_pass(device, rest, save);
+  Result<RunResult> first = program.run(options);
+  if (!first) {
+    ended.stopped = true;
+    options.stop = {};
+    program = compiled_pass(device, rest, save);
+    const bool saved = std::filesystem::exists(folder.path("states/state.safetensors"));
+    EXPECT_TRUE(!saved || program.load_states(folder.path("states")));
+    first = program.run(options);
+  }
+  EXPECT_TRUE(first) << first.error().message;
+  if (!first) return ended;
+  ended.values = {*first->output("best")};
+  for (const char* name : {"w", "speed", "pass.1"}) ended.values.push_back(*program.state(name));
+  options.stop = {};
+  options.first_step = first->steps;
+  const Result<RunResult> second = program.run(options);
+  EXPECT_TRUE(second) << second.error().message;
+  if (!second) return ended;
+  ended.values.push_back(*second->output("best"));
+  for (const char* name : {"w", "speed", "pass.1"}) ended.values.push_back(*program.state(name));
+  return ended;
+}
+
+TEST(SaveOnTheWay, AShuffledPassGoesOnInItsOrder) {
+  int stopped = 0;
+  for (const char* device : {"none", "simulated"})
+    for (const char* rest : {"drop", "pad", "smaller"}) {
+      const Ended whole = two_passes(device, rest, 0, -1);
+      const std::size_t trips = rest == std::string("drop") ? 5 : 6;
+      EXPECT_EQ(whole.rows.size(), 2 * trips);
+      for (std::int64_t rows = 1; rows <= 5; ++rows)
+        for (const std::int64_t every : {1, 2}) {
+          SCOPED_TRACE(std::string(device) + ", " + rest + ", stopped after " + std::to_string(rows) + ", saved every " +
+                       std::to_string(every));
+          const Ended ended = two_passes(device, rest, every, rows);
+          expect_equal(ended, whole);
+          stopped += ended.stopped;
+        }
+    }
+  EXPECT_GT(stopped, 30);
 }
 
 TEST(SaveOnTheWay, TheLastFileSaysThatNoTripIsLeft) {

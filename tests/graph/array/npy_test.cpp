@@ -11,6 +11,8 @@
 #include <cstring>
 #include <thread>
 
+#include "graph/array/safetensors.h"
+#include "graph/base/file.h"
 #include "tests/support/temporary_folder.h"
 
 namespace cleave {
@@ -281,7 +283,46 @@ TEST(ReadArray, ErrorsShowBothTypes) {
   ASSERT_TRUE(write_npy(folder.path("a.npy"), Array::of<float>({1}, {0.5})));
   EXPECT_EQ(read_array(folder.path("a.npy"), {DType::i32, {1}}).error().message,
             "`" + folder.path("a.npy") + "` holds f32[1], but i32[1] is wanted, and not all values fit");
-  EXPECT_EQ(read_array("data.txt", {DType::i32, {1}}).error().message, "cannot read `data.txt`: the name must end in .npy or .csv");
+  EXPECT_EQ(read_array("data.bin", {DType::i32, {1}}).error().message,
+            "cannot read `data.bin`: the name must end in .npy, .csv, .txt or .safetensors");
+}
+
+TEST(ReadArray, TextIsBytesRowByRow) {
+  const TemporaryFolder folder;
+  const std::string path = folder.write("a.txt", std::string("ab\n\0\xff!", 6));
+  const Array bytes = Array::of<std::uint8_t>({2, 3}, {'a', 'b', '\n', 0, 255, '!'});
+  EXPECT_EQ(*read_array(path, {DType::u8, {2, 3}}), bytes);
+  EXPECT_EQ(read_array(path, {DType::u8, {7}}).error().message, "`" + path + "` holds 6 bytes, but u8[7] is wanted");
+  EXPECT_EQ(read_array(path, {DType::i8, {6}}).error().message, "`" + path + "` holds bytes (u8), but i8[6] is wanted");
+  EXPECT_FALSE(read_array(folder.path("missing.txt"), {DType::u8, {6}}));
+  ASSERT_TRUE(write_text(folder.path("b.txt"), bytes));
+  EXPECT_EQ(*read_array(folder.path("b.txt"), {DType::u8, {2, 3}}), bytes);
+  EXPECT_EQ(write_text(folder.path("c.txt"), Array::of<float>({1}, {1})).error().message,
+            "`" + folder.path("c.txt") + "`: text is bytes (u8), and this array is f32[1]");
+}
+
+TEST(ReadArray, LongTextIsMapped) {
+  const TemporaryFolder folder;
+  std::string content(64 << 20, 'x');
+  content.back() = 'y';
+  const std::string path = folder.write("long.txt", content);
+  const TensorType type{DType::u8, {64 << 20}};
+  const std::optional<Array> mapped = detail::map_text(path, type, FileKind::any);
+  ASSERT_TRUE(mapped);
+  EXPECT_EQ(mapped->data<std::uint8_t>()[type.shape[0] - 1], 'y');
+  EXPECT_EQ(detail::map_array(path, type, "", FileKind::any)->data<std::uint8_t>()[0], 'x');
+  EXPECT_FALSE(detail::map_text(folder.write("short.txt", "xy"), {DType::u8, {2}}, FileKind::any));
+}
+
+TEST(ReadArray, OfSafetensorsIsTheArrayOfTheName) {
+  const TemporaryFolder folder;
+  const std::string path = folder.path("net.safetensors");
+  ASSERT_TRUE(write_safetensors(path, {{{"net.w", Array::of<float>({2}, {1, 2})}, {"net.b", Array::of<double>({1}, {0.5})}}, {}}));
+  EXPECT_EQ(*read_array(path, {DType::f32, {2}}, "net.w"), Array::of<float>({2}, {1, 2}));
+  EXPECT_EQ(*read_array(path, {DType::f32, {1}}, "net.b"), Array::of<float>({1}, {0.5F}));
+  EXPECT_EQ(read_array(path, {DType::f32, {1}}, "net.c").error().message, path + ": it has no array `net.c`");
+  EXPECT_EQ(read_array(path, {DType::f32, {1, 2}}, "net.w").error().message, "`" + path + "` holds f32[2], but f32[1, 2] is wanted");
+  EXPECT_FALSE(read_array(folder.write("no.safetensors", "text"), {DType::f32, {1}}, "net.w"));
 }
 
 /// The result of `read` while another thread writes `content` to the pipe, or as much of it as is read.

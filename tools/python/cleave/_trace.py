@@ -24,8 +24,8 @@ def parameter(name: str, type: TypeLike, value: Any = None, *, uniform: tuple[fl
               file: str | None = None, seed: int = 0) -> Tensor:
     """A value that is initialized once and then kept from run to run. Must be called outside of loops and branches.
 
-    Its initial value is `value` (a number for all elements, or an array), the contents of a file (.npy, .csv), or random numbers with a seed:
-    `uniform=(low, high)`; `normal=(mean, deviation)`; `truncated_normal`, the same without what is more than two deviations from the mean;
+    Its initial value is `value` (a number for all elements, or an array), the contents of a file (.npy, .csv, .txt as bytes; of a
+    .safetensors file the array `name`), or random numbers with a seed: `uniform=(low, high)`; `normal=(mean, deviation)`; `truncated_normal`, the same without what is more than two deviations from the mean;
     `orthogonal=gain`, so many times orthonormal columns, or rows; `he=inputs`, normal for a layer of that many inputs before a relu;
     `xavier=(inputs, outputs)`, uniform.
     """
