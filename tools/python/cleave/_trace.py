@@ -292,7 +292,7 @@ def trace(x: Tensor, offset: int = 0) -> Tensor: ...
 def trace(function: Callable[..., Any], /, *types: TypeLike | Any, name: str | None = None, outputs: Sequence[str] | None = None,
           limits: dict[str, Any] | None = None, dims: dict[str, int] | None = None, device: str | None = None, placement: str | None = None,
           machine: str | None = None, threads: int | None = None, workers: int | None = None, precision: str | None = None,
-          warn: Sequence[str] | None = None) -> TracedModel: ...
+          keep: str | None = None, accelerator_memory: float | str | None = None, warn: Sequence[str] | None = None) -> TracedModel: ...
 
 
 @overload
@@ -307,6 +307,7 @@ def trace(*arguments: Any, **named: Any) -> Any:
 
         @cleave.trace("f32[4, 2]", "f32[2, 1]")
         def predict(x, w):
+          keep: str | None = None, accelerator_memory: float | str | None = None,
             return cleave.tanh(x @ w)
 
         predict(x, w)                       # runs, with arrays
