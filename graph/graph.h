@@ -60,6 +60,14 @@ struct Value {
   std::string name;          ///< the user's name, or empty
 };
 
+/// What becomes of the results of an operation that a gradient reads: the planner's choice, or the user's pin `recompute`.
+enum class Recompute : std::uint8_t {
+  automatic,   ///< kept, unless the memory is too small
+  always,      ///< computed again for the gradient
+  never,       ///< kept
+  repetition,  ///< the operation is such a second computation
+};
+
 /// An operation, an input, parameter or constant, or a piece of control flow (see above).
 struct Node {
   NodeKind kind = NodeKind::operation;
@@ -71,7 +79,8 @@ struct Node {
   NodeId owner;                   ///< counter, carried, merge: the control node that they belong to
   Attributes attributes;          ///< constant: `value` (Array); for_loop: `count` (int64); input, parameter: see below
   SourceLocation location;
-  Pin pin;  ///< of operations: the side on which they must run
+  Pin pin;                                     ///< of operations: the side on which they must run
+  Recompute recompute = Recompute::automatic;  ///< of operations
   std::vector<Allowance> allowed;
   std::vector<std::uint8_t> meant;  ///< per input: whether the user marked its transfer as intended (absorb_marks.h); empty: none is marked
   double expected = 1;              ///< for, while: trip count; branch: probability of `then`

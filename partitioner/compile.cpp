@@ -20,6 +20,7 @@
 #include "partitioner/apply/refine.h"
 #include "partitioner/apply/rounds.h"
 #include "partitioner/apply/save_memory.h"
+#include "partitioner/apply/segment_loops.h"
 #include "partitioner/apply/sunk_program.h"
 #include "partitioner/apply/worked_out_plan.h"
 #include "partitioner/machine/sinking.h"
@@ -102,15 +103,22 @@ PlannedGraph share_graph(const Draft& d) {
   return {d.plan.graph, d.plan.costed, fits, deepen};
 }
 
-/// The program of least cost that fits into the accelerator's memory because values are computed again.
+/// The program of least cost that fits into the accelerator's memory because values are computed again: some of them, or those of loops in
+/// segments.
 std::optional<SmallerProgram> compute_again(const Draft& d) {
-  return save_memory(d.graph(), d.model(), d.plan.costed, d.chosen, d.options.find_peak, d.memory_bytes());
+  const FindPeak& find_peak = d.options.find_peak;
+  auto values = save_memory(d.graph(), d.model(), d.plan.costed, d.chosen, find_peak, d.memory_bytes());
+  auto loops = segment_loops(d.graph(), d.model(), d.plan.costed, d.chosen, find_peak, d.memory_bytes());
+  const auto seconds = [](const SmallerProgram& smaller) { return smaller.program.optimum.objective_seconds; };
+  return loops && (!values || seconds(*loops) < seconds(*values)) ? std::move(loops) : std::move(values);
 }
 
 /// Replaces a plan that does not fit into the accelerator's memory by the cheaper of two: one whose values are computed again, if there is
 /// one, and one in which work leaves the accelerator. The costs of the latter name memory as the cause of what only it keeps on the host.
 void adopt_fitting(Draft& d, Result<FittedPlan> result) {
   if (d.smaller && (!result || d.smaller->program.optimum.objective_seconds <= result->plan.placement.objective_seconds)) {
+    d.plan.memory_shortage = MemoryShortage{{}, d.memory_bytes(), d.chosen.schedule.seconds};
+    d.plan.memory_shortage->peak.bytes = d.smaller->saved.peak_bytes;
     adopt_changed(d, std::move(d.smaller->program));
     d.plan.saved = std::move(d.smaller->saved);
     d.chosen = work_out(d.planned.emplace(share_graph(d)), with_bound(d.optimum, d.bound_seconds));
@@ -167,7 +175,8 @@ std::optional<double> seconds_with_workers(const Draft& d, int workers) {
 std::vector<Cure> find_all_cures(const Draft& d) {
   const Plan& plan = d.plan;
   std::vector<Cure> cures = find_cures(plan.account, plan.program, plan.costed, plan.transfers, plan.round_trips);
-  if (const auto memory = memory_cure(plan.account, plan.costed, plan.memory_shortage)) cures.insert(cures.begin(), *memory);
+  if (const auto memory = memory_cure(plan.account, plan.costed, plan.memory_shortage, plan.saved.has_value()))
+    cures.insert(cures.begin(), *memory);
   if (!d.options.tries_workers) return cures;
   const int workers = d.model().workers;
   return with_worker_cures(std::move(cures), worker_cures(plan, workers, [&d](int more) { return seconds_with_workers(d, more); }));
@@ -251,7 +260,7 @@ constexpr Step kSteps[] = {
      [](Draft& d) { adopt_sunk(d, sink_into_loops(d.graph(), d.model(), d.plan.costed, d.sinkable, d.optimum)); }, can_sink, broken_optimum, optimum_text},
     {{"transfers-and-split", "what moves, where and when, and the program of each device"},
      [](Draft& d) { d.chosen = work_out(d.planned.emplace(share_graph(d)), with_bound(d.optimum, d.bound_seconds)); }, nullptr, broken_program, program_text},
-    {{"compute-again", "values are computed again instead of kept, until the rest fits into the accelerator's memory", true},
+    {{"compute-again", "values are computed again or kept on the host, until the rest fits into the accelerator's memory", true},
      [](Draft& d) { d.smaller = compute_again(d); }, overflows},
     {{"fit-memory", "work leaves the accelerator until the rest fits into its memory, unless computing values again costs less"},
      [](Draft& d) { adopt_fitting(d, fit_memory(d.plan.graph, d.plan.costed, d.chosen, d.options.find_peak, d.memory_bytes())); }, overflows, broken_program, program_text},

@@ -52,8 +52,8 @@ struct Plan {
   bool all_accelerator_in_part = false;  ///< under `--placement accelerator` some operations have no copy on the accelerator
   /// The predicted times of a run under these two placements; NaN where there is no such plan.
   double all_host_predicted_seconds = kUnknown, all_accelerator_predicted_seconds = kUnknown;
-  std::optional<planner::MemoryShortage> memory_shortage;  ///< set if part of the program had to leave the accelerator for lack of memory
-  std::optional<planner::SavedMemory> saved;               ///< set if values are computed again for lack of memory
+  std::optional<planner::MemoryShortage> memory_shortage;  ///< set if the plan with enough memory does not fit
+  std::optional<planner::SavedMemory> saved;               ///< set if values are computed again or kept on the host for that
   planner::ChannelDepths depths;                           ///< the inputs to and results of planning the channels' depths
   /// The executor's memory planner, for reports; null: peaks are computed as if no two values shared storage.
   planner::FindPeak find_peak = nullptr;

@@ -12,6 +12,11 @@ namespace cleave::runtime {
 Result<Wiring> wire(const CompileOptions& options) {
   if (options.executor.workers < 0)
     return Error{"the number of workers is " + std::to_string(options.executor.workers) + "; it is at least 0", {}, ErrorKind::usage};
+  if (!(options.accelerator_memory_bytes >= 0))
+    return Error{"the accelerator's memory is limited to " + std::to_string(options.accelerator_memory_bytes) +
+                     " bytes; a limit is positive (0: what the machine has)",
+                 {},
+                 ErrorKind::usage};
   if (options.executor.channel_capacity < 0)
     return Error{"a channel holds " + std::to_string(options.executor.channel_capacity) + " values; it holds at least 1 (0: as planned)",
                  {},

@@ -77,4 +77,14 @@ std::string suggest_byte_unit(std::string_view unit) {
   return !near.empty() ? near : "; units are `B`, `kB`, `MB`, `GB`, `TB` and `KiB`, `MiB`, `GiB`, `TiB`";
 }
 
+Result<double> parse_bytes(std::string_view text) {
+  const auto refuse = [](std::string message) { return Error{std::move(message), {}, ErrorKind::usage}; };
+  const std::optional<NumberWithUnit> size = split_unit(text);
+  if (!size) return refuse("`" + std::string(text) + "` is no number of bytes, as `16GiB` is one");
+  const std::optional<double> unit = byte_unit(size->unit);
+  if (!unit) return refuse("there is no unit `" + std::string(size->unit) + "`" + suggest_byte_unit(size->unit));
+  if (!(size->number > 0)) return refuse("`" + std::string(text) + "` is not positive");
+  return size->number * *unit;
+}
+
 }  // namespace cleave

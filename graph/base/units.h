@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "graph/base/result.h"
+
 namespace cleave {
 
 /// "512 B", "64 KiB", "4.0 MiB": three significant digits at most.
@@ -23,5 +25,7 @@ std::optional<NumberWithUnit> split_unit(std::string_view text);
 std::optional<double> byte_unit(std::string_view unit);
 /// For a unit that does not exist: "; did you mean `KiB`?", or the list of those that do.
 std::string suggest_byte_unit(std::string_view unit);
+/// A positive number of bytes, as in `16GiB`; else an Error (usage) that says what is wrong with the text.
+Result<double> parse_bytes(std::string_view text);
 
 }  // namespace cleave

@@ -146,9 +146,11 @@ void RuleCopy::copy(NodeId id) {
 void RuleCopy::copy_operation(NodeId id) {
   const Node node = graph().nodes[id];
   if (node.pin.side != Side::none) tracer_.push_place(node.pin);
+  tracer_.push_recompute(node.recompute);
   for (const Allowance& allowance : node.allowed) tracer_.push_allow(allowance);
   const std::vector<Operand> results = tracer_.apply(*node.op, copies_of(node.inputs), node.attributes, locations_.of(node.location));
   for (std::size_t i = 0; i < node.allowed.size(); ++i) tracer_.pop_allow();
+  tracer_.pop_recompute();
   if (node.pin.side != Side::none) tracer_.pop_place();
   for (std::size_t i = 0; i < node.results.size() && i < results.size(); ++i) put(node.results[i], results[i]);
 }

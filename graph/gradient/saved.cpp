@@ -1,6 +1,7 @@
 #include "graph/gradient/saved.h"
 
 #include <algorithm>
+#include <set>
 
 #include "graph/base/check.h"
 #include "graph/vocabulary.h"
@@ -43,12 +44,49 @@ std::optional<std::int64_t> SavedValues::most_trips(NodeId loop) const {
 }
 
 Part SavedValues::read(ValueId value) {
-  if (tracer_.can_read(value)) return {tracer_, value};
+  const bool again = pinned(value);
+  if (!again && tracer_.can_read(value)) return {tracer_, value};
   const Key key{value, tracer_.region()};
   if (const auto known = known_.find(key); known != known_.end()) return known->second;
-  const Part found = find(value);
-  known_.insert_or_assign(key, found);
-  return found;
+  if (!again) return known_.insert_or_assign(key, find(value)).first->second;
+  for (const NodeId node : pinned_chain(tracer_.graph().values[value].producer)) {
+    const Parts results = compute_again(node);
+    for (std::size_t i = 0; i < results.size(); ++i)
+      known_.insert_or_assign({tracer_.graph().nodes[node].results[i], key.region}, results[i]);
+  }
+  return known_.at(key);
+}
+
+/// Whether the user wants the value to be computed again for gradients.
+bool SavedValues::pinned(ValueId value) const {
+  const Recompute recompute = tracer_.graph().producer(value).recompute;
+  return recompute == Recompute::always || recompute == Recompute::repetition;
+}
+
+/// The operation and those with this pin from which it is computed and that are not computed here yet, each behind its operands. They are
+/// found without recursion, because the chain may be long.
+std::vector<NodeId> SavedValues::pinned_chain(NodeId node) const {
+  const Graph& graph = tracer_.graph();
+  struct Step {
+    NodeId node;
+    std::size_t next = 0;  ///< operand
+  };
+  std::vector<NodeId> chain;
+  std::set<NodeId> seen{node};
+  std::vector<Step> path{{node}};
+  while (!path.empty()) {
+    Step& step = path.back();
+    const std::vector<ValueId>& inputs = graph.nodes[step.node].inputs;
+    if (step.next == inputs.size()) {
+      chain.push_back(step.node);
+      path.pop_back();
+      continue;
+    }
+    const ValueId input = inputs[step.next++];
+    const NodeId producer = graph.values[input].producer;
+    if (pinned(input) && !known_.contains({input, tracer_.region()}) && seen.insert(producer).second) path.push_back({producer});
+  }
+  return chain;
 }
 
 Part SavedValues::find(ValueId value) {
@@ -61,7 +99,7 @@ Part SavedValues::find(ValueId value) {
     CLEAVE_CHECK(loop, "a value of a loop that has no backward loop here");
     return loop->trip;
   }
-  if (cheap(value, 0)) return compute_again(value);
+  if (cheap(value, 0)) return compute_again(graph.values[value].producer).at(graph.values[value].result);
   if (graph.nodes[owner].kind == NodeKind::branch) return from_arm(value);
   const OpenLoop* loop = open_loop(owner);
   CLEAVE_CHECK(loop, "a value of a loop that has no backward loop here");
@@ -73,18 +111,23 @@ bool SavedValues::cheap(ValueId value, int depth) const {
   if (tracer_.can_read(value)) return true;
   const Node& node = graph.producer(value);
   if (node.kind == NodeKind::constant || node.kind == NodeKind::counter) return true;
-  if (node.kind != NodeKind::operation || depth == kDeepest) return false;
+  if (node.kind != NodeKind::operation || depth == kDeepest || node.recompute == Recompute::never) return false;
   if (node.op->purity_for(node.attributes) != Purity::pure || !costs_little(*node.op)) return false;
   return std::all_of(node.inputs.begin(), node.inputs.end(), [&](ValueId input) { return cheap(input, depth + 1); });
 }
 
-Part SavedValues::compute_again(ValueId value) {
-  const NodeId id = tracer_.graph().values[value].producer;
+Parts SavedValues::compute_again(NodeId id) {
   const Node node = tracer_.graph().nodes[id];
   Parts inputs;
   for (const ValueId input : node.inputs) inputs.push_back(read(input));
   Composer composer(tracer_, locations_.of(node.location));
-  return composer.all(*node.op, inputs, node.attributes).at(tracer_.graph().values[value].result);
+  const bool again = pinned(node.results.at(0));  // marked, so that it is not merged with what it repeats
+  if (again) tracer_.push_recompute(Recompute::repetition);
+  if (node.pin.any()) tracer_.push_place(node.pin);
+  const Parts results = composer.all(*node.op, inputs, node.attributes);
+  if (node.pin.any()) tracer_.pop_place();
+  if (again) tracer_.pop_recompute();
+  return results;
 }
 
 /// The value as the other arm's zeros or this arm's result.

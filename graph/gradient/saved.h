@@ -1,6 +1,6 @@
 // SavedValues: gives backward operations the values of the forward part that they read. A value of an enclosing region is read as it is.
 // One that a loop computes anew in each trip is either computed again, if that is cheap and needs no other such value, or saved: the
-// forward loop carries an array with a row for each trip. One of an arm leaves it by a merge.
+// forward loop carries an array with a row for each trip. One of an arm leaves it by a merge. The user's pin `recompute` takes precedence.
 #pragma once
 
 #include <map>
@@ -44,7 +44,9 @@ class SavedValues {
   Part stack_of(ValueId value, NodeId loop);
   Part forward_counter(NodeId loop);
   bool cheap(ValueId value, int depth) const;
-  Part compute_again(ValueId value);
+  [[nodiscard]] bool pinned(ValueId value) const;
+  [[nodiscard]] std::vector<NodeId> pinned_chain(NodeId node) const;
+  Parts compute_again(NodeId node);
   Part zeros(const TensorType& type);
   [[nodiscard]] const OpenLoop* open_loop(NodeId loop) const;
 

@@ -69,7 +69,7 @@ bool same_functions(const Node& a, const Node& b) {
 
 bool same(const Node& a, const Node& b) {
   return a.kind == b.kind && a.op == b.op && a.inputs == b.inputs && a.results.size() == b.results.size() && a.pin == b.pin &&
-         a.attributes == b.attributes && a.allowed == b.allowed && same_functions(a, b);
+         a.recompute == b.recompute && a.attributes == b.attributes && a.allowed == b.allowed && same_functions(a, b);
 }
 
 }  // namespace

@@ -1,7 +1,9 @@
-// recompute: computes operations a second time, so that what they give need not stay in memory in between. It repeats the operations that
-// the planner names and decides nothing itself. merge-equal would undo it, so it runs behind the passes.
+// recompute: computes operations a second time, or keeps their results on the host, so that they need not stay in the accelerator's memory
+// in between. It changes the operations that the planner names and decides nothing itself. merge-equal would undo it, so it runs behind the
+// passes.
 #pragma once
 
+#include <string_view>
 #include <vector>
 
 #include "graph/graph.h"
@@ -14,9 +16,15 @@ struct Repetition {
   NodeId moment;
 };
 
-/// Each repetition stands right before its first reader. It reads those of its operands that are repeated, too, and otherwise the operands
-/// of the operation. `repetitions` are in program order. Outputs, conditions and the next values of loops read the first result.
-Graph recompute(Graph graph, const std::vector<Repetition>& repetitions);
+/// The reason of the pins of operations that keep values on the host. They are reshapes that change nothing.
+inline constexpr std::string_view kKeptOnHost = "the accelerator's memory is too small";
+
+/// Each repetition stands right before its first reader, and what is kept on the host little before. It reads those of its operands that
+/// are repeated, too, and otherwise the operands of the operation. `repetitions` and `kept_on_host` are in program order, and no operation
+/// is in both. Outputs, conditions and the next values of loops read the first result. `origin`, unless null, is filled with the former
+/// number of each node; none: it is new.
+Graph recompute(Graph graph, const std::vector<Repetition>& repetitions, const std::vector<Repetition>& kept_on_host = {},
+                IdVector<NodeId, NodeId>* origin = nullptr);
 
 /// The place of a reader of a value of `region` among the nodes of `region`: the node itself, or the one that holds it. For a merge it is
 /// the branch, since nothing may stand between the two. None if no node of the region holds it.

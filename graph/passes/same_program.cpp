@@ -45,8 +45,8 @@ class Comparison {
   /// Compares everything except references to other nodes and values.
   static bool same_node(const Node& x, const Node& y) {
     return x.kind == y.kind && x.op == y.op && x.inputs.size() == y.inputs.size() && x.results.size() == y.results.size() &&
-           x.regions.size() == y.regions.size() && x.pin == y.pin && x.expected == y.expected && x.assumed == y.assumed &&
-           x.allowed == y.allowed && x.attributes == y.attributes;
+           x.regions.size() == y.regions.size() && x.pin == y.pin && x.recompute == y.recompute && x.expected == y.expected &&
+           x.assumed == y.assumed && x.allowed == y.allowed && x.attributes == y.attributes;
   }
 
   bool same_value(ValueId x, ValueId y) const { return (x.valid() ? values_[x] : ValueId()) == y; }

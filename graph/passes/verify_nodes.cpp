@@ -43,6 +43,7 @@ class Nodes {
     if (node.kind == NodeKind::operation) return check_operation(id);
     if (node.op) say(id, "is no operation but has an op");
     if (node.pin.any()) say(id, "is no operation but has a pin");
+    if (node.recompute != Recompute::automatic) say(id, "is no operation but is marked as computed again or kept");
     switch (node.kind) {
       case NodeKind::input:
       case NodeKind::parameter: check_leaf(id); break;
@@ -72,6 +73,8 @@ class Nodes {
     if (!node.op) return findings_.add("node " + std::to_string(id.index) + " is an operation without an op", id);
     if (node.op->moves_to != Side::none && node.pin.any() && node.pin.side != node.op->moves_to)
       say(id, "is pinned to the side that it moves its operand away from");
+    if (node.recompute == Recompute::always && node.op->purity_for(node.attributes) != Purity::pure)
+      say(id, "is marked as computed again, but is not pure");
     Attributes normal = node.attributes;
     if (std::optional<TypeError> error = normalize_call(*node.op, node.inputs.size(), normal))
       return say(id, "is ill-formed: " + error->message);

@@ -388,6 +388,12 @@ bool Parser::clauses(Node& node) {
       return in_.fail_at(in_.mark() - clause.size(), "`" + std::string(clause) + "` is given twice");
     if (clause == "pin") {
       if (!pin(node.pin)) return false;
+    } else if (clause == "recompute") {
+      const bool again = in_.accept_word("true");
+      if (!again && !in_.expect_word("false")) return false;
+      node.recompute = again ? Recompute::always : Recompute::never;
+    } else if (clause == "repetition") {
+      node.recompute = Recompute::repetition;
     } else if (clause == "allow") {
       const std::string_view name = in_.word();
       const std::optional<DiagnosticKind> kind = parse_diagnostic_kind(name);

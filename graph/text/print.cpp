@@ -13,7 +13,8 @@
 //   output "w" %w.3
 //
 // A pin of a rule has its reason: `pin host because "it computes shapes"`, or `without-kernel` in place of `because`.
-// A while is `while … { condition, test %7 } do { body }`, a branch `if(%3) … { } else { }`. parse.cpp reads it.
+// `recompute true` or `recompute false` is the user's pin for gradients, and `repetition` marks an operation that is computed again for
+// one. A while is `while … { condition, test %7 } do { body }`, a branch `if(%3) … { } else { }`. parse.cpp reads it.
 #include <unordered_map>
 
 #include "graph/passes/renumber.h"
@@ -191,6 +192,12 @@ void Printer::put_clauses(const Node& node) {
   if (node.pin.by_rule()) {
     out_ += node.pin.for_want_of_kernel ? " without-kernel " : " because ";
     put_quoted(out_, node.pin.reason);
+  }
+  switch (node.recompute) {
+    case Recompute::automatic: break;
+    case Recompute::always: out_ += " recompute true"; break;
+    case Recompute::never: out_ += " recompute false"; break;
+    case Recompute::repetition: out_ += " repetition"; break;
   }
   for (const Allowance& allowance : node.allowed) {
     ((out_ += " allow ") += info(allowance.kind).name) += ' ';

@@ -33,6 +33,13 @@ Scope place(Device device, Here here) {
   return {std::move(context), &Tracer::pop_place};
 }
 
+Scope recompute(bool again, Here here) {
+  here = here.of("recompute");
+  std::shared_ptr<TraceContext> context = context_for("recompute", here);
+  if (context) context->tracer().push_recompute(again ? Recompute::always : Recompute::never);
+  return {std::move(context), &Tracer::pop_recompute};
+}
+
 Scope allow(DiagnosticKind kind, std::string reason, Here here) {
   here = here.of("allow");
   std::shared_ptr<TraceContext> context = context_for("allow", here);

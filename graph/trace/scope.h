@@ -40,6 +40,9 @@ class [[nodiscard]] Scope {
 Scope scope(std::string label, Here here = Here::now());
 /// Pins every operation to a device (`to_host` and `to_accelerator` excepted): `auto pin = place(Device::host);`
 Scope place(Device device, Here here = Here::now());
+/// Decides what a gradient that reads results of operations does: true computes them again, from values that are kept; false keeps them,
+/// also where the accelerator's memory is too small for the cheapest plan. The innermost scope counts. `auto again = recompute(true);`
+Scope recompute(bool again, Here here = Here::now());
 /// Silences one kind of diagnostic for every operation; the reason is kept and shown. Errors cannot be silenced (error `value`).
 ///
 ///   auto ok = allow(DiagnosticKind::round_trip, "the simulator is on the host");

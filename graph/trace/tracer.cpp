@@ -117,6 +117,12 @@ void Tracer::push_place(Pin pin) {
 void Tracer::pop_place() {
   state_->places.pop_back();
 }
+void Tracer::push_recompute(Recompute recompute) {
+  state_->recomputes.push_back(recompute);
+}
+void Tracer::pop_recompute() {
+  state_->recomputes.pop_back();
+}
 void Tracer::push_allow(Allowance allowance) {
   state_->allowances.push_back(std::move(allowance));
 }

@@ -120,6 +120,9 @@ class Tracer {
   void push_place(Side side) { push_place(Pin{side}); }
   void pop_place();
   [[nodiscard]] bool placed() const;  ///< whether a place is pushed
+  /// Under `always`, an operation that has an effect is an error.
+  void push_recompute(Recompute recompute);
+  void pop_recompute();
   void push_allow(Allowance allowance);
   void pop_allow();
 

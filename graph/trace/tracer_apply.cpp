@@ -118,9 +118,18 @@ Tracer::State_::Recorded Tracer::State_::record(const OpDef& op, std::span<const
   std::optional<std::vector<TensorType>> results = checked_results(op, inputs, attributes, location);
   if (!results) return {};
 
+  const Purity purity = op.purity_for(attributes);
+  const Recompute recompute = recomputes.empty() || purity == Purity::undetermined ? Recompute::automatic : recomputes.back();
+  if (recompute == Recompute::always && purity == Purity::effect) {
+    error(DiagnosticKind::value, location,
+          "`" + std::string(op.name) +
+              "` has an effect and cannot be computed again for a gradient; `recompute: false` at this statement leaves it out");
+    return {};
+  }
   NodeId id = add_node(NodeKind::operation, region, location);
   Node& node = graph.nodes[id];
   node.op = &op;
+  node.recompute = recompute;
   node.inputs.assign(values.begin(), values.end());
   node.attributes = std::move(attributes);
   if (!places.empty() && op.moves_to == Side::none) node.pin = places.back();

@@ -72,6 +72,7 @@ struct Tracer::State_ {
   std::vector<Insertion> insertions;
   std::vector<std::shared_ptr<const SourceFrame>> scopes;
   std::vector<Pin> places;
+  std::vector<Recompute> recomputes;
   std::vector<Allowance> allowances;
   std::unordered_set<std::string> leaf_names, output_names;
   std::vector<ValueId> asked;                                             ///< values whose types the program's author asked for

@@ -12,7 +12,7 @@ std::optional<Function> read_function(const YamlEntry& entry, Errors& errors) {
   if (!name) return std::nullopt;
   Function function;
   function.name = *name;
-  const std::vector<std::string> keys = {"takes", "do", "returns", "gradient"};
+  const std::vector<std::string> keys = {"takes", "do", "returns", "gradient", "recompute"};
   if (!check_keys(entry, keys, "a function", errors)) return std::nullopt;
   if (const YamlEntry* takes = entry.value.find("takes")) {
     if (auto parameters = parse_parameters(takes->value, errors)) function.takes = *std::move(parameters);
@@ -31,6 +31,7 @@ std::optional<Function> read_function(const YamlEntry& entry, Errors& errors) {
     if (auto names = parse_name_list(returns->value, errors)) function.returns = *std::move(names);
   }
   if (const YamlEntry* gradient = entry.value.find("gradient")) function.gradient = read_gradient_key(gradient->value, errors);
+  if (const YamlEntry* recompute = entry.value.find("recompute")) function.recompute = read_recompute(recompute->value, errors);
   return function;
 }
 

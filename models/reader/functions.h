@@ -17,6 +17,7 @@ struct Function {
   std::vector<Statement> body;
   std::vector<Name> returns;
   std::optional<GradientKey> gradient;
+  Recompute recompute = Recompute::automatic;
   bool included = false;   ///< from an included file
   bool recursive = false;  ///< reported; must not be inlined
 };

@@ -104,9 +104,9 @@ Expression name_expression(const Name& name) {
 }
 
 const std::vector<std::string>& reserved_words() {
-  static const std::vector<std::string> words = {"for",  "do",    "until", "while", "expect", "if",      "probability",
-                                                 "then", "else",  "place", "allow", "call",   "at_most", "prefetch",
-                                                 "true", "false", "and",   "or",    "not",    "in",      "elif"};
+  static const std::vector<std::string> words = {"for",   "do",    "until", "while", "expect",  "if",       "probability", "then",
+                                                 "else",  "place", "allow", "call",  "at_most", "prefetch", "recompute",   "true",
+                                                 "false", "and",   "or",    "not",   "in",      "elif"};
   return words;
 }
 

@@ -12,7 +12,9 @@ void Program::run(const std::vector<Statement>& statements) {
   for (const Statement& statement : statements) {
     if (stopped()) return;
     for (const Allowance& allowance : statement.allowed) evaluator_.tracer.push_allow(allowance);
+    if (statement.recompute != Recompute::automatic) evaluator_.tracer.push_recompute(statement.recompute);
     run_one(statement);
+    if (statement.recompute != Recompute::automatic) evaluator_.tracer.pop_recompute();
     for (std::size_t i = 0; i < statement.allowed.size(); ++i) evaluator_.tracer.pop_allow();
   }
 }
@@ -351,7 +353,9 @@ Arguments Program::inline_call(std::string_view name, const Arguments& arguments
   evaluator_.errors.set_via(tracer.chained({}).via);
   evaluator_.scopes.push(function.included ? Scopes::Kind::included_function : Scopes::Kind::model_function);
   for (std::size_t i = 0; i < function.takes.size(); ++i) bind_argument(function.takes[i].name, arguments[i]);
+  if (function.recompute != Recompute::automatic) tracer.push_recompute(function.recompute);
   run(function.body);
+  if (function.recompute != Recompute::automatic) tracer.pop_recompute();
   results.assign(function.returns.size(), Argument());
   for (std::size_t i = 0; i < results.size() && !stopped(); ++i) {
     const Arguments returned = evaluator_.all(name_expression(function.returns[i]));

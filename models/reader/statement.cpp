@@ -21,12 +21,12 @@ struct Form {
 
 const std::vector<Form>& forms() {
   static const std::vector<Form> table = {
-      {"for", Type::for_loop, {"do", "until", "expect", "at_most", "prefetch", "place", "allow"}},
-      {"while", Type::while_loop, {"do", "expect", "at_most", "place", "allow"}},
-      {"if", Type::branch, {"then", "else", "probability", "place", "allow"}},
-      {"elif", Type::branch, {"then", "else", "probability", "place", "allow"}},
-      {"call", Type::effect, {"place", "allow"}},
-      {"", Type::bind, {"place", "allow"}},
+      {"for", Type::for_loop, {"do", "until", "expect", "at_most", "prefetch", "place", "recompute", "allow"}},
+      {"while", Type::while_loop, {"do", "expect", "at_most", "place", "recompute", "allow"}},
+      {"if", Type::branch, {"then", "else", "probability", "place", "recompute", "allow"}},
+      {"elif", Type::branch, {"then", "else", "probability", "place", "recompute", "allow"}},
+      {"call", Type::effect, {"place", "recompute", "allow"}},
+      {"", Type::bind, {"place", "recompute", "allow"}},
   };
   return table;
 }
@@ -178,6 +178,8 @@ class StatementParser {
       statement.prefetch = parse_expression(entry.value, errors_, "a number of trips");
     } else if (key == "place") {
       read_place(entry.value, statement);
+    } else if (key == "recompute") {
+      statement.recompute = read_recompute(entry.value, errors_);
     } else if (key == "allow") {
       read_allow(entry.value, statement);
     } else {
@@ -253,6 +255,16 @@ void collect_names(const std::vector<Statement>& statements, std::vector<std::st
 }
 
 }  // namespace
+
+Recompute read_recompute(const YamlNode& node, Errors& errors) {
+  if (node.broken()) return Recompute::automatic;
+  if (node.text == "true") return Recompute::always;
+  if (node.text == "false") return Recompute::never;
+  const bool word = node.scalar() && !trimmed(node.text).empty();
+  errors.add(DiagnosticKind::unknown, node.span,
+             word ? "`" + node.text + "` is neither `true` nor `false`, which `recompute` is" : "`recompute` is `true` or `false`");
+  return Recompute::automatic;
+}
 
 std::vector<Statement> parse_statements(const YamlNode& node, const std::string& key, Errors& errors) {
   return StatementParser(errors).list(node, key);

@@ -30,6 +30,7 @@ struct Statement {
   bool is_else_if = false;  ///< the only statement of an `else` that was written as `elif`
   std::vector<Statement> body, otherwise;
   Side place = Side::none;
+  Recompute recompute = Recompute::automatic;
   std::vector<Allowance> allowed;
 };
 
@@ -38,6 +39,9 @@ std::vector<Statement> parse_statements(const YamlNode& node, const std::string&
 
 /// The names bound in the statements and in all nested ones, in order of first appearance.
 std::vector<std::string> bound_names(const std::vector<Statement>& statements);
+
+/// The value of a key `recompute`; `automatic` after a mistake, which is reported.
+Recompute read_recompute(const YamlNode& node, Errors& errors);
 
 /// Calls `visit` with each expression, nested ones included, in order.
 template <class Visit>

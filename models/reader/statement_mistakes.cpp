@@ -9,8 +9,8 @@ namespace cleave::models {
 namespace {
 
 constexpr std::array<std::string_view, 5> kHeads = {"for", "while", "if", "elif", "call"};
-constexpr std::array<std::string_view, 10> kOthers = {"do",   "until", "expect",      "at_most", "prefetch",
-                                                      "then", "else",  "probability", "place",   "allow"};
+constexpr std::array<std::string_view, 11> kOthers = {"do",   "until",       "expect", "at_most",   "prefetch", "then",
+                                                      "else", "probability", "place",  "recompute", "allow"};
 
 bool contains(std::span<const std::string_view> words, std::string_view word) {
   return std::find(words.begin(), words.end(), word) != words.end();
@@ -122,7 +122,7 @@ bool StatementKeys::report_target(const YamlEntry& head, const YamlNode& node) {
   if (is_else_if(head.key.text)) return fail_else_if(head.key), true;
   if (is_element(head.key)) return fail_element(head.key), true;
   for (const YamlEntry& entry : node.entries) {
-    if (&entry == &head || entry.key.text == "place" || entry.key.text == "allow") continue;
+    if (&entry == &head || entry.key.text == "place" || entry.key.text == "recompute" || entry.key.text == "allow") continue;
     std::string near = errors_.suggest(head.key.text, {"for", "while", "if"});
     if (near.empty()) near = "; `" + entry.key.text + "` belongs to a `for`, `while` or `if`";
     fail(head.key.span, "unknown key `" + head.key.text + "`" + near, DiagnosticKind::unknown);

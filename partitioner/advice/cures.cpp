@@ -136,8 +136,10 @@ std::vector<Cure> find_cures(const Account& account, const Program& program, con
   return CureTrials(account, program, costed, transfers, round_trips).run();
 }
 
-std::optional<Cure> memory_cure(const Account& account, const CostedProblem& costed, const std::optional<MemoryShortage>& shortage) {
-  if (!shortage || !account.blamed || costed.forced[account.blamed.index] != Cause::memory) return std::nullopt;
+std::optional<Cure> memory_cure(const Account& account, const CostedProblem& costed, const std::optional<MemoryShortage>& shortage,
+                                bool has_saved) {
+  if (!shortage) return std::nullopt;
+  if (!has_saved && (!account.blamed || costed.forced[account.blamed.index] != Cause::memory)) return std::nullopt;
   if (shortage->seconds >= kCureHelps * account.seconds) return std::nullopt;
   return Cure{Cure::Kind::memory, 0, shortage->seconds};
 }

@@ -18,8 +18,10 @@ namespace cleave::planner {
 std::vector<Cure> find_cures(const Account& account, const Program& program, const CostedProblem& costed, const Transfers& transfers,
                              const std::vector<RoundTrip>& round_trips);
 
-/// The cure of enough memory, if the operation to blame is on the host only for lack of memory.
-std::optional<Cure> memory_cure(const Account& account, const CostedProblem& costed, const std::optional<MemoryShortage>& shortage);
+/// The cure of enough memory, if the operation to blame is on the host only for lack of memory, or if values are computed again or fetched
+/// for it (`has_saved`).
+std::optional<Cure> memory_cure(const Account& account, const CostedProblem& costed, const std::optional<MemoryShortage>& shortage,
+                                bool has_saved);
 
 /// The predicted time of a run if the host work and the copies of round trip `index` took no time.
 double seconds_without(const Program& program, const CostedProblem& costed, const Transfers& transfers,

@@ -47,6 +47,7 @@ class Document {
       records("packets", plan_.program.coalesced_transfers.size(), [&](std::size_t i) { coalesced(CoalescedId(i)); });
       records("memory", memory_.size(), [&](std::size_t i) { memory(memory_[i]); });
       records("saved", plan_.saved ? plan_.saved->values.size() : 0, [&](std::size_t i) { saved(plan_.saved->values[i]); });
+      records("segments", plan_.saved ? plan_.saved->loops.size() : 0, [&](std::size_t i) { segments(plan_.saved->loops[i]); });
       records("data", plan_.data.size(), [&](std::size_t i) { data(plan_.data[i]); });
       records("round_trips", plan_.round_trips.size(), [&](std::size_t i) { round_trip(i); });
       json_.key("diagnostics");
@@ -236,10 +237,21 @@ class Document {
 
   void saved(const SavedValue& value) {
     json_.field("name", value.name);
-    json_.field("how", value.again ? "recomputed" : "kept");
+    constexpr const char* kHow[] = {"kept", "host", "recomputed"};
+    json_.field("how", kHow[static_cast<std::size_t>(value.how)]);
     count("bytes", value.bytes);
     json_.field("seconds", value.seconds);
     location(value.location);
+  }
+
+  void segments(const SegmentedLoop& loop) {
+    json_.field("name", loop.name);
+    json_.field("trips", loop.trips);
+    json_.field("every", loop.every);
+    count("stacked_bytes", loop.stacked_bytes);
+    count("bytes", loop.bytes);
+    json_.field("seconds", loop.seconds);
+    location(loop.location);
   }
 
   void round_trip(std::size_t i) {

@@ -110,7 +110,7 @@ class Report {
       ++count;
       table.add(seconds, {place_phrase(node.location), std::string(graph_.op_name(id)), graph_.display_name(id), type(node),
                           times_phrase(graph_, node.region, plan_.costed.frequency[node.region]), format_seconds(seconds),
-                          remark(why(id, device), remarks[i])});
+                          remark(remark(why(id, device), pinned(node)), remarks[i])});
     }
     out_ += "\n" + to_string(device) + ": " + counted(count, "node") + ", " + format_seconds(total) + fused_phrase(device) + "\n";
     if (const MemoryFigures& memory = memory_[device.index]; memory.peak.bytes > 0) out_ += memory_phrase(graph_, memory) + "\n";
@@ -118,20 +118,33 @@ class Report {
     out_ += table.text(most_rows_);
   }
 
-  /// How many values are computed again because memory is too small, and the cost of that.
+  /// What became of the values for which the memory is too small, and the cost of that.
   std::string saved_phrase(const SavedMemory& saved) const {
-    std::size_t again = 0;
-    double kept_bytes = 0, bytes = 0;
-    for (const SavedValue& value : saved.values) {
-      again += value.again ? 1 : 0;
-      (value.again ? bytes : kept_bytes) += value.bytes;
+    constexpr std::pair<SavedValue::How, const char*> kWays[] = {
+        {SavedValue::How::kept, "kept"}, {SavedValue::How::host, "on the host"}, {SavedValue::How::again, "computed again"}};
+    std::string text;
+    for (const auto& [how, said] : kWays) {
+      std::size_t count = 0;
+      double bytes = 0;
+      for (const SavedValue& value : saved.values) {
+        if (value.how != how) continue;
+        ++count;
+        bytes += value.bytes;
+      }
+      if (count > 0) text += (text.empty() ? "" : ", ") + counted(count, "value") + " of " + format_bytes(bytes) + " " + said;
+    }
+    for (const SegmentedLoop& loop : saved.loops) {
+      const std::string place = place_phrase(loop.location);
+      text += (text.empty() ? "" : ", ") + ("trips computed again from every " + ordinal(static_cast<std::size_t>(loop.every)) + " state") +
+              (place.empty() ? "" : " (" + place + ")") + ", with " + format_bytes(loop.bytes) + " in place of " +
+              format_bytes(loop.stacked_bytes);
     }
     const std::string share = percent(saved.seconds, plan_.placement.objective_seconds - saved.seconds);
-    return "for lack of memory " + counted(again, "value") + " of " + format_bytes(bytes) + " " + (again == 1 ? "is" : "are") +
-           " computed again, which takes " + format_seconds(saved.seconds) + " without fusion (" + share + " more work), and " +
-           counted(saved.values.size() - again, "value") + " of " + format_bytes(kept_bytes) + " kept, of a peak of " +
-           format_bytes(saved.peak_bytes) + "; in this placement no choice takes less than " + format_seconds(saved.bound_seconds) +
-           " without fusion";
+    return "saved for gradients, for lack of memory: " + text + "; this takes " + format_seconds(saved.seconds) + " without fusion (" +
+           share + " more work), where all of it would make a peak of " + format_bytes(saved.peak_bytes) +
+           (saved.bound_seconds
+                ? "; in this placement no choice takes less than " + format_seconds(*saved.bound_seconds) + " without fusion"
+                : "; that no choice takes less is not proved");
   }
 
   static std::string remark(const std::string& one, const std::string& other) {
@@ -173,6 +186,17 @@ class Report {
     const Cause forced = plan_.costed.forced[id.index];
     if (graph_.nodes[id].kind != NodeKind::operation) return "given on the host";
     return std::string(to_string(forced == Cause::none ? Cause::cheaper : forced));
+  }
+
+  /// The user's pin of what a gradient reads, and what became of it.
+  static std::string pinned(const Node& node) {
+    switch (node.recompute) {
+      case Recompute::automatic: break;
+      case Recompute::always: return "not kept for gradients, as pinned";
+      case Recompute::never: return "kept for gradients, as pinned";
+      case Recompute::repetition: return "computed again";
+    }
+    return "";
   }
 
   void transfers() {

@@ -14,27 +14,36 @@ constexpr int kMostPrices = 60;          ///< cuts
 constexpr std::size_t kExchanged = 512;  ///< most values that are tried one by one in the memory that the last cut leaves
 
 using Value = SavedValuesProblem::Value;
+using How = SavedValues::How;
 
+bool fetchable(const Value& value) {
+  return value.fetch_seconds < SavedValuesProblem::kNever;
+}
 bool repeatable(const Value& value) {
   return value.again_seconds < SavedValuesProblem::kNever;
 }
 
 /// The network of one price. Value i has the vertex 2i, on the source's side if the value is needed, and the vertex 2i + 1, on the source's
-/// side if it is computed again.
+/// side if it is computed again. A value that is needed and not computed again costs its bytes or its way to the host and back, whichever
+/// is less.
 class PricedNetwork {
  public:
   explicit PricedNetwork(const SavedValuesProblem& problem) : values_(problem.values) {
     for (const Value& value : values_) {
       bytes_ += value.bytes;
       if (repeatable(value)) seconds_ += value.again_seconds;
+      if (fetchable(value)) seconds_ += value.fetch_seconds;
     }
   }
 
-  /// Which values are computed again where a byte costs `price` seconds, and a second `weight`.
-  [[nodiscard]] std::vector<bool> solve(double price, double weight) const {
+  /// How values are had where a byte costs `price` seconds, and a second `weight`.
+  [[nodiscard]] std::vector<How> solve(double price, double weight) const {
     const double per_second = kUnits / std::max(price * bytes_ + weight * seconds_, 1e-300);
     const auto units = [&](double cost) { return cost > 0 ? std::max<std::int64_t>(1, std::llround(cost * per_second)) : 0; };
     const auto infinite = static_cast<std::int64_t>(4 * kUnits) + 2 * static_cast<std::int64_t>(values_.size());
+    const auto had = [&](const Value& value) {
+      return fetchable(value) ? std::min(price * value.bytes, weight * value.fetch_seconds) : price * value.bytes;
+    };
     CutNetwork network;
     network.source_capacity.assign(2 * values_.size(), 0);
     network.sink_capacity.assign(2 * values_.size(), 0);
@@ -43,16 +52,22 @@ class PricedNetwork {
       const auto needed = static_cast<std::int32_t>(2 * i), again = needed + 1;
       if (value.wanted) network.source_capacity[2 * i] = infinite;
       if (!repeatable(value)) {
-        network.sink_capacity[2 * i] = units(price * value.bytes);
+        network.sink_capacity[2 * i] = units(had(value));
         continue;
       }
-      network.arcs.push_back({needed, again, units(price * value.bytes), infinite});
+      network.arcs.push_back({needed, again, units(had(value)), infinite});
       network.sink_capacity[2 * i + 1] = units(weight * value.again_seconds);
       for (const std::int32_t operand : value.operands) network.arcs.push_back({again, 2 * operand, infinite, 0});
     }
     const Cut cut = min_cut(network);
-    std::vector<bool> chosen(values_.size());
-    for (std::size_t i = 0; i < values_.size(); ++i) chosen[i] = repeatable(values_[i]) && cut.source_side[2 * i + 1];
+    std::vector<How> chosen(values_.size(), How::kept);
+    for (std::size_t i = 0; i < values_.size(); ++i) {
+      const Value& value = values_[i];
+      if (repeatable(value) && cut.source_side[2 * i + 1])
+        chosen[i] = How::again;
+      else if (fetchable(value) && weight * value.fetch_seconds < price * value.bytes)
+        chosen[i] = How::host;
+    }
     return chosen;
   }
 
@@ -63,18 +78,21 @@ class PricedNetwork {
 
 /// Keeps what fits beside the values that are kept, most seconds for a byte first.
 void fill(const SavedValuesProblem& problem, SavedValues& chosen) {
-  using How = SavedValues::How;
+  const auto costs = [&](std::size_t i) { return chosen.how[i] == How::again || chosen.how[i] == How::host; };
   std::vector<std::size_t> order;
   for (std::size_t i = 0; i < problem.values.size(); ++i)
-    if (chosen.how[i] == How::again) order.push_back(i);
-  const auto worth = [&](std::size_t i) { return problem.values[i].again_seconds / std::max(problem.values[i].bytes, 1.0); };
+    if (costs(i)) order.push_back(i);
+  const auto worth = [&, how = chosen.how](std::size_t i) {
+    const Value& value = problem.values[i];
+    return (how[i] == How::again ? value.again_seconds : value.fetch_seconds) / std::max(value.bytes, 1.0);
+  };
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return worth(a) > worth(b); });
   order.resize(std::min(order.size(), kExchanged));
   for (const std::size_t i : order) {
-    if (chosen.how[i] != How::again) continue;
-    std::vector<bool> again(chosen.how.size());
-    for (std::size_t j = 0; j < again.size(); ++j) again[j] = j != i && chosen.how[j] == How::again;
-    const SavedValues other = saved_values(problem, again);
+    if (!costs(i)) continue;
+    std::vector<How> wished = chosen.how;
+    wished[i] = How::kept;
+    const SavedValues other = saved_values(problem, wished);
     if (other.bytes > problem.memory_bytes || other.seconds >= chosen.seconds) continue;
     const double bound = chosen.bound_seconds;
     chosen = other;
@@ -84,19 +102,24 @@ void fill(const SavedValuesProblem& problem, SavedValues& chosen) {
 
 }  // namespace
 
-SavedValues saved_values(const SavedValuesProblem& problem, const std::vector<bool>& again) {
+SavedValues saved_values(const SavedValuesProblem& problem, const std::vector<How>& wished) {
   SavedValues result;
-  result.how.assign(problem.values.size(), SavedValues::How::dropped);
+  result.how.assign(problem.values.size(), How::dropped);
   std::vector<bool> needed(problem.values.size());
   for (std::size_t i = problem.values.size(); i-- > 0;) {
     const Value& value = problem.values[i];
     if (!value.wanted && !needed[i]) continue;
-    if (!again[i] || !repeatable(value)) {
-      result.how[i] = SavedValues::How::kept;
+    if (wished[i] == How::host && fetchable(value)) {
+      result.how[i] = How::host;
+      result.seconds += value.fetch_seconds;
+      continue;
+    }
+    if (wished[i] != How::again || !repeatable(value)) {
+      result.how[i] = How::kept;
       result.bytes += value.bytes;
       continue;
     }
-    result.how[i] = SavedValues::How::again;
+    result.how[i] = How::again;
     result.seconds += value.again_seconds;
     for (const std::int32_t operand : value.operands) needed[static_cast<std::size_t>(operand)] = true;
   }
@@ -104,7 +127,7 @@ SavedValues saved_values(const SavedValuesProblem& problem, const std::vector<bo
 }
 
 std::optional<SavedValues> choose_saved_values(const SavedValuesProblem& problem) {
-  SavedValues all = saved_values(problem, std::vector<bool>(problem.values.size(), false));
+  SavedValues all = saved_values(problem, std::vector<How>(problem.values.size(), How::kept));
   if (all.bytes <= problem.memory_bytes) return all;
   const PricedNetwork network(problem);
   SavedValues least = saved_values(problem, network.solve(1, 0));

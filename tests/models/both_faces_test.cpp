@@ -6,6 +6,7 @@
 #include "graph/passes/same_program.h"
 #include "graph/text/text.h"
 #include "graph/trace/batches.h"
+#include "graph/trace/scope.h"
 #include "graph/trace/trace.h"
 #include "models/model.h"
 #include "partitioner/compile.h"
@@ -70,6 +71,48 @@ outputs: [w, b]
                                });
                              },
                              {.outputs = {"w", "b"}});
+  expect_same(traced, read);
+}
+
+TEST(BothFaces, PinsOfWhatGradientsComputeAgain) {
+  const Graph read = parse_model(R"(cleave: 1
+model: pinned
+inputs: {x: "f32[8, 4]", w: "f32[4, 4]"}
+functions:
+  layer:
+    takes: [h]
+    do:
+      - wide: exp(h)
+      - h: h + wide
+        recompute: false
+    returns: h
+    recompute: true
+program:
+  - for: i in 3
+    recompute: true
+    do:
+      - x: tanh(matmul(x, w))
+  - h: layer(x)
+  - loss: mean(h * h)
+  - g: gradient(loss, w)
+outputs: [g]
+)",
+                                 "pinned.yaml");
+  const Graph traced = trace("pinned", {{"x", "f32[8, 4]"}, {"w", "f32[4, 4]"}},
+                             [](Tensor x, Tensor w) {
+                               {
+                                 const auto again = recompute(true);
+                                 x = for_loop(3, x, [&](Tensor, Tensor inside) { return tanh(matmul(inside, w)); });
+                               }
+                               const Tensor h = [&] {
+                                 const auto again = recompute(true);
+                                 const Tensor wide = exp(x);
+                                 const auto kept = recompute(false);
+                                 return x + wide;
+                               }();
+                               return gradient(mean(h * h), w);
+                             },
+                             {.outputs = {"g"}});
   expect_same(traced, read);
 }
 

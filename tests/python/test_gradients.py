@@ -337,3 +337,42 @@ def test_mistakes_in_custom_gradients():
         run(lambda x: cleave.gradient(cleave.sum(twice(x)), x), x)
     with pytest.raises(TypeError, match="`reads` is a list"):
         cube.gradient(reads=["input"])(lambda x, c: c)
+
+
+def deep_net(layers=12):
+    """A step of a net whose values take far more memory than its weights."""
+    def step(x, w):
+        h = x
+        for _ in range(layers):
+            h = cleave.tanh(h @ w + 0.1)
+        return cleave.gradient(cleave.mean(h * h), w)
+
+    return step
+
+
+def test_values_are_computed_again_where_the_memory_is_too_small():
+    model = cleave.trace(deep_net(), "f32[512, 16]", "f32[16, 16]", device="simulated", placement="accelerator")
+    peak = model.explain().json()["memory"][1]["peak_bytes"]
+    little = {"accelerator_memory": 0.7 * peak}
+    assert model.explain().json()["saved"] == []
+    assert {each["how"] for each in model.explain(**little).json()["saved"]} == {"kept", "recomputed"}
+    assert model.explain(accelerator_memory=f"{0.7 * peak / 1024} KiB").json()["saved"] == model.explain(**little).json()["saved"]
+    x, w = np.random.default_rng(1).normal(size=(512, 16)).astype("f4"), np.eye(16, dtype="f4") / 2
+    everything = model(x, w)
+    for given in (model.run(x=x, w=w, **little), model.submit(x=x, w=w, **little).result()):
+        assert (next(iter(given.values())) == everything).all()
+    default = cleave.trace(deep_net(), "f32[512, 16]", "f32[16, 16]", device="simulated", placement="accelerator", **little)
+    assert (default(x, w) == everything).all() and default.explain().json()["saved"]
+    with pytest.raises(cleave.Error, match="has .* KiB"):
+        model.run(x=x, w=w, keep="all", **little)
+
+
+@pytest.mark.parametrize("options, message", [
+    ({"keep": "some"}, "no keep `some`: auto or all"),
+    ({"accelerator_memory": 0}, "`accelerator_memory` is a positive number of bytes"),
+    ({"accelerator_memory": "8 Gib"}, "`accelerator_memory`: there is no unit `Gib`; did you mean `GiB`?"),
+])
+def test_wrong_memory_options_are_refused(options, message):
+    model = cleave.trace(deep_net(2), "f32[8, 4]", "f32[4, 4]", device="simulated")
+    with pytest.raises(cleave.UsageError, match=re.escape(message)):
+        model.explain(**options)

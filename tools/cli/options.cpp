@@ -45,12 +45,9 @@ std::int64_t whole_number(const std::string& text, const char* flag, std::int64_
 
 /// Parses a positive number of bytes, as in `16GiB`.
 double bytes(const std::string& text, const char* flag) {
-  const std::optional<NumberWithUnit> size = split_unit(text);
-  if (!size) throw CLI::ValidationError(flag, "`" + text + "` is no number of bytes, as `16GiB` is one");
-  const std::optional<double> unit = byte_unit(size->unit);
-  if (!unit) throw CLI::ValidationError(flag, "there is no unit `" + std::string(size->unit) + "`" + suggest_byte_unit(size->unit));
-  if (!(size->number > 0)) throw CLI::ValidationError(flag, "`" + text + "` is not positive");
-  return size->number * *unit;
+  const Result<double> parsed = parse_bytes(text);
+  if (!parsed) throw CLI::ValidationError(flag, parsed.error().message);
+  return *parsed;
 }
 
 /// Parses extents separated by commas, with `?` for open ones, as in `1,3,?`; an empty text is a scalar.

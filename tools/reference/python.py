@@ -21,7 +21,7 @@ stand there, and is a method of `Tensor`, too, where NumPy's arrays have one of 
 #: The parts of the page: heading, and the names below it in their order. A public name that is missing here is an error.
 PARTS = [
     ("Load a program", ["load", "parse"]),
-    ("Trace a function", ["trace", "parameter", "constant", "named", "scope", "place", "allow", "for_loop", "batches",
+    ("Trace a function", ["trace", "parameter", "constant", "named", "scope", "place", "recompute", "allow", "for_loop", "batches",
                           "while_loop", "until", "cond", "host_function", "host_call", "log"]),
     ("Gradients", ["gradient", "value_and_gradient", "stop_gradient", "custom_gradient"]),
     ("Models, plans and runs", ["Model", "Network", "TracedModel", "Plan", "Run", "Results"]),

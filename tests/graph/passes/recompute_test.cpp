@@ -71,6 +71,33 @@ TEST(Recompute, StandsBeforeABranchWhoseMergeReadsIt) {
   EXPECT_THAT(ops_of(twice, Graph::kRoot), ElementsAre("input", "input", "exp", "sin", "exp", "if", "merge"));
 }
 
+TEST(Recompute, KeepsAValueOnTheHostForWhatReadsItLater) {
+  const Graph graph = straight();
+  const NodeId sine = find_node(graph, "sin");
+  IdVector<NodeId, NodeId> origin;
+  const Graph kept = recompute(graph, {}, {{find_node(graph, "exp"), sine}}, &origin);
+  EXPECT_THAT(verify(kept), IsEmpty()) << print(kept);
+  EXPECT_THAT(ops_of(kept, Graph::kRoot), ElementsAre("input", "abs", "exp", "sin", "reshape", "cos", "multiply"));
+  const Node& reshape = kept.nodes[find_node(kept, "reshape")];
+  EXPECT_EQ(reshape.pin.side, Side::host);
+  EXPECT_EQ(reshape.pin.reason, kKeptOnHost);
+  EXPECT_EQ(kept.nodes[find_node(kept, "multiply")].inputs[1], reshape.results[0]);
+  EXPECT_EQ(kept.producer(kept.nodes[find_node(kept, "sin")].inputs[0]).op->name, "exp");
+  ASSERT_EQ(origin.size(), kept.nodes.size());
+  EXPECT_EQ(origin[find_node(kept, "sin")], sine);
+  EXPECT_FALSE(origin[find_node(kept, "reshape")].valid());
+}
+
+TEST(Recompute, ComputesAgainFromWhatTheHostKeeps) {
+  const Graph graph = straight();
+  const NodeId sine = find_node(graph, "sin");
+  const Graph both = recompute(graph, {{find_node(graph, "exp"), sine}}, {{find_node(graph, "abs"), sine}});
+  EXPECT_THAT(verify(both), IsEmpty()) << print(both);
+  EXPECT_THAT(ops_of(both, Graph::kRoot), ElementsAre("input", "abs", "exp", "sin", "reshape", "cos", "exp", "multiply"));
+  const Node& last = both.nodes[find_node(both, "multiply")];
+  EXPECT_EQ(both.producer(both.producer(last.inputs[1]).inputs[0]).op->name, "reshape");
+}
+
 TEST(Recompute, TheNextTripReadsTheFirstResult) {
   const Graph graph = trace("m", {{"x", "f32[4]"}}, [](Tensor x) {
     return for_loop(3, x, [&](Tensor, Tensor inside) {

@@ -26,7 +26,7 @@ from ._plan import Plan
 from ._run import Results, Run
 from ._tensor import Tensor
 from .functions import *  # noqa: F403
-from ._trace import TracedModel, allow, constant, named, parameter, place, scope, trace
+from ._trace import TracedModel, allow, constant, named, parameter, place, recompute, scope, trace
 from ._types import Type
 
 __all__ = [
@@ -34,7 +34,7 @@ __all__ = [
     "Run", "Tensor", "TracedModel", "Type", "UnknownNameError", "Until", "UsageError", "UserError", "__version__", "allow", "batches",
     "cond", "constant", "custom_gradient",
     "for_loop", "functions", "gradient", "host_call", "host_function", "load", "log", "named", "optim",
-    "parameter", "parse", "place", "scope", "stop_gradient", "trace",
+    "parameter", "parse", "place", "recompute", "scope", "stop_gradient", "trace",
     "until", "value_and_gradient", "while_loop",
 ]
 __all__ += [name for name in functions.__all__ if name not in __all__]

@@ -80,8 +80,8 @@ def load(path: str | os.PathLike[str], *, dims: Mapping[str, int] | None = None,
          constants: Mapping[str, Any] | None = None, bounds: Mapping[str, int] | None = None, states: Mapping[str, str] | None = None,
          parameters: str | Sequence[str] = (), assume_host: Sequence[str] = (), accelerator_ops: str = "cleave", seed: int = 0,
          device: str | None = None, placement: str | None = None, machine: str | os.PathLike[str] | None = None, threads: int | None = None,
-         workers: int | None = None,
-         precision: str | None = None, warn: Sequence[str] | None = None) -> Model:
+         workers: int | None = None, precision: str | None = None, keep: str | None = None, accelerator_memory: float | str | None = None,
+         warn: Sequence[str] | None = None) -> Model:
     """Reads a model: "model.yaml", "model.onnx" or "program.graph".
 
     `dims`: sizes by name, `{"batch": 64}`, for all runs; else they follow from the arrays of each run. `seed`: added to every seed of the
@@ -102,7 +102,7 @@ def load(path: str | os.PathLike[str], *, dims: Mapping[str, int] | None = None,
     in the model raise one cleave.Error with all of them, each at its line. Loads no library; only runs do.
     """
     options = Options.of({"device": device, "placement": placement, "machine": machine, "threads": threads, "workers": workers, "precision": precision,
-                          "warn": warn})
+                          "keep": keep, "accelerator_memory": accelerator_memory, "warn": warn})
     name = os.fspath(path)
     own = {"shapes": {key: list(shape) for key, shape in (shapes or {}).items()}, "constants": dict(constants or {}),
            "bounds": dict(bounds or {}), "parameters": [parameters] if isinstance(parameters, str) else list(parameters),

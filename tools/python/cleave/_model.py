@@ -109,15 +109,15 @@ class Model:
 
     def explain(self, inputs: Mapping[str, Any] | None = None, /, *, dims: Mapping[str, int] | None = None, device: str | None = None,
                 placement: str | None = None, machine: str | os.PathLike[str] | None = None, threads: int | None = None,
-                workers: int | None = None,
-                precision: str | None = None, warn: Sequence[str] | None = None) -> Plan:
+                workers: int | None = None, precision: str | None = None, keep: str | None = None,
+                accelerator_memory: float | str | None = None, warn: Sequence[str] | None = None) -> Plan:
         """The plan: what would run where, what it costs, and why. Runs nothing.
 
         Open sizes are those of the last run, or follow from `dims={"batch": 64}` or `inputs={"x": "f32[64, 2]"}` (types or
         arrays). Options are those of `run`.
         """
         options = self._options.over({"device": device, "placement": placement, "machine": machine, "threads": threads, "workers": workers,
-                                      "precision": precision, "warn": warn})
+                                      "precision": precision, "keep": keep, "accelerator_memory": accelerator_memory, "warn": warn})
         return Plan(self._program_of(inputs, dims).plan(options.given))
 
     def check(self, inputs: Mapping[str, Any] | None = None, /, *, dims: Mapping[str, int] | None = None,
@@ -130,8 +130,9 @@ class Model:
 
     def run(self, inputs: Mapping[str, Any] | None = None, /, *, out: Mapping[str, Any] | None = None, device: str | None = None,
             placement: str | None = None, machine: str | os.PathLike[str] | None = None, threads: int | None = None,
-            workers: int | None = None,
-            precision: str | None = None, log: Callable[[int, dict[str, float]], object] | str | os.PathLike[str] | None = None,
+            workers: int | None = None, precision: str | None = None, keep: str | None = None,
+            accelerator_memory: float | str | None = None,
+            log: Callable[[int, dict[str, float]], object] | str | os.PathLike[str] | None = None,
             tensorboard: str | os.PathLike[str] | None = None, stop_on_nan: bool = False,
             save: str | os.PathLike[str] | None = None, save_every: int | None = None, **named: Any) -> Results:
         """Runs the program and waits: `model.run({"x": x})["y"]`, or `model.run(x=x)`.
@@ -144,7 +145,9 @@ class Model:
         "cuda:0". `placement`: "optimal", "fastest", "accelerator", "host". `machine`: a machine's name or file. `threads` of the host, 0
         for all cores. `workers`: the number of threads that make data of loops ahead (`prefetch` of `for_loop`) and, from 2 on, call pure
         host functions of 0.1 ms or longer side by side; 1 by default; 0: everything happens in program order.
-        `precision` of the accelerator's matrix products: "f32", "tf32", "bf16". Ctrl-C ends a run.
+        `precision` of the accelerator's matrix products: "f32", "tf32", "bf16". `accelerator_memory`: the accelerator's memory that may be
+        used, in bytes or as "8GiB"; by default, what the machine has. `keep`: what becomes of values for which that memory is too small:
+        "auto" computes them again where that costs less than moving work to the host, "all" never does. Ctrl-C ends a run.
 
         `log`: where the numbers go that the program logs (`cleave.log("loss", loss)`), once for each step: a function `log(step, values)`
         with a dict of numbers by label, or the path of a CSV file. `tensorboard`: a folder for event files. `stop_on_nan`: a logged NaN
@@ -159,7 +162,7 @@ class Model:
             inputs = _by_name(inputs)
         more = _more(log, tensorboard, stop_on_nan)
         if (device is None and placement is None and machine is None and threads is None and workers is None and precision is None
-                and save is None and save_every is None and more is None):
+                and keep is None and accelerator_memory is None and save is None and save_every is None and more is None):
             options = self._options
             usual = self._usual
             if usual is not None:
@@ -168,16 +171,17 @@ class Model:
                     return results
         else:
             options = self._options.over({"device": device, "placement": placement, "machine": machine, "threads": threads, "workers": workers,
-                                          "precision": precision, "save": save, "save_every": save_every})
+                                          "precision": precision, "keep": keep, "accelerator_memory": accelerator_memory, "save": save,
+                                          "save_every": save_every})
         return self._run(inputs, out, options, more)[0]
 
     def submit(self, inputs: Mapping[str, Any] | None = None, /, *, device: str | None = None, placement: str | None = None,
                machine: str | os.PathLike[str] | None = None, threads: int | None = None, workers: int | None = None, precision: str | None = None,
-               **named: Any) -> Run:
+               keep: str | None = None, accelerator_memory: float | str | None = None, **named: Any) -> Run:
         """Starts a run and returns at once; takes the arguments of `run`. The given arrays must not change until the run is over."""
         given = {**_by_name({} if inputs is None else inputs), **named}
         options = self._options.over({"device": device, "placement": placement, "machine": machine, "threads": threads, "workers": workers,
-                                      "precision": precision})
+                                      "precision": precision, "keep": keep, "accelerator_memory": accelerator_memory})
         position = self._states.position
         executable, program, given = self._ready(given, options)
         changing = self._states.changing(program)

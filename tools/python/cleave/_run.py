@@ -16,7 +16,8 @@ from . import _cleave
 class Options:
     """The options of a run; None stands for cleave's default."""
 
-    NAMES = ("device", "placement", "machine", "threads", "workers", "precision", "warn", "save", "save_every", "continues")
+    NAMES = ("device", "placement", "machine", "threads", "workers", "precision", "keep", "accelerator_memory", "warn", "save", "save_every",
+             "continues")
     __slots__ = ("given", "key")
 
     def __init__(self, given: dict[str, Any]) -> None:
@@ -38,6 +39,8 @@ class Options:
     def _checked(name: str, value: Any) -> Any:
         if name in ("threads", "workers", "save_every"):
             return operator.index(value)
+        if name == "accelerator_memory" and not isinstance(value, str):
+            return float(value)
         if name in ("machine", "save"):
             return os.fspath(value)
         if name == "continues":

@@ -84,6 +84,14 @@ def place(device: str) -> contextlib.AbstractContextManager[None]:
     return _within(lambda: owner.push_place(device), owner.pop_place)
 
 
+def recompute(again: bool) -> contextlib.AbstractContextManager[None]:
+    """Decides for the operations recorded inside of a `with` block what a gradient that reads their results does: `True` computes them again,
+    from values that are kept; `False` keeps them, also where the accelerator's memory is too small for the cheapest plan. The innermost block
+    counts."""
+    owner = recorder("recompute")
+    return _within(lambda: owner.push_recompute(again), owner.pop_recompute)
+
+
 def allow(kind: str, reason: str) -> contextlib.AbstractContextManager[None]:
     """Silences one kind of diagnostic inside of a `with` block; the reason is kept and shown: `with allow("round-trip", "why"): …`"""
     owner = recorder("allow")
@@ -292,13 +300,14 @@ def trace(x: Tensor, offset: int = 0) -> Tensor: ...
 def trace(function: Callable[..., Any], /, *types: TypeLike | Any, name: str | None = None, outputs: Sequence[str] | None = None,
           limits: dict[str, Any] | None = None, dims: dict[str, int] | None = None, device: str | None = None, placement: str | None = None,
           machine: str | None = None, threads: int | None = None, workers: int | None = None, precision: str | None = None,
-          warn: Sequence[str] | None = None) -> TracedModel: ...
+          keep: str | None = None, accelerator_memory: float | str | None = None, warn: Sequence[str] | None = None) -> TracedModel: ...
 
 
 @overload
 def trace(*types: str | tuple[Any, Any] | dict[str, Any] | Type, name: str | None = None, outputs: Sequence[str] | None = None,
           limits: dict[str, Any] | None = None, dims: dict[str, int] | None = None, device: str | None = None, placement: str | None = None,
           machine: str | None = None, threads: int | None = None, workers: int | None = None, precision: str | None = None,
+          keep: str | None = None, accelerator_memory: float | str | None = None,
           warn: Sequence[str] | None = None) -> Callable[[Callable[..., Any]], TracedModel]: ...
 
 

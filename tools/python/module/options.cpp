@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "graph/base/spelling.h"
+#include "graph/base/units.h"
 #include "tools/python/module/errors.h"
 
 namespace cleave::python {
@@ -29,6 +30,18 @@ Precision precision_named(const std::string& name) {
   refuse("no precision `" + name + "`: f32, tf32 or bf16");
 }
 
+/// A number of bytes, or a text as `8GiB`.
+double memory_bytes(nb::handle value) {
+  if (nb::isinstance<nb::str>(value)) {
+    const Result<double> parsed = parse_bytes(nb::cast<std::string>(value));
+    if (!parsed) refuse("`accelerator_memory`: " + parsed.error().message);
+    return *parsed;
+  }
+  const auto bytes = nb::cast<double>(value);
+  if (!(bytes > 0)) refuse("`accelerator_memory` is a positive number of bytes");
+  return bytes;
+}
+
 }  // namespace
 
 CompileOptions compile_options(nb::handle dict) {
@@ -48,8 +61,7 @@ CompileOptions compile_options(nb::handle dict) {
       options.executor.workers = nb::cast<int>(value);
       if (options.executor.workers < 0) refuse("`workers` is the number of threads that work beside the program's steps, at least 0");
     } else if (name == "accelerator_memory") {
-      options.accelerator_memory_bytes = nb::cast<double>(value);
-      if (!(options.accelerator_memory_bytes > 0)) refuse("`accelerator_memory` is a positive number of bytes");
+      options.accelerator_memory_bytes = memory_bytes(value);
     } else if (name == "keep") {
       const auto keep = nb::cast<std::string>(value);
       if (keep != "auto" && keep != "all") refuse("no keep `" + keep + "`: auto or all");

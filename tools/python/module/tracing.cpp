@@ -277,6 +277,8 @@ class Recorder {
   void pop_scope() { tracer().pop_scope(); }
   void push_place(const std::string& device) { tracer().push_place(side_named(device)); }
   void pop_place() { tracer().pop_place(); }
+  void push_recompute(bool again) { tracer().push_recompute(again ? Recompute::always : Recompute::never); }
+  void pop_recompute() { tracer().pop_recompute(); }
   void push_allow(const std::string& kind, std::string reason) {
     const std::optional<DiagnosticKind> known = parse_diagnostic_kind(kind);
     if (!known) throw nb::value_error(("no kind of diagnostics: " + kind).c_str());
@@ -424,6 +426,8 @@ void bind_tracing(nb::module_& module) {
       .def("pop_scope", &Recorder::pop_scope)
       .def("push_place", &Recorder::push_place)
       .def("pop_place", &Recorder::pop_place)
+      .def("push_recompute", &Recorder::push_recompute)
+      .def("pop_recompute", &Recorder::pop_recompute)
       .def("push_allow", &Recorder::push_allow)
       .def("pop_allow", &Recorder::pop_allow)
       .def("error", &Recorder::error)
