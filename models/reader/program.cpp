@@ -74,8 +74,11 @@ void Program::bind(const Statement& statement) {
 
 void Program::bind_name(const Name& name, Operand operand) {
   if (evaluator_.scopes.is_dim(name.text)) {
-    return evaluator_.fail(DiagnosticKind::value, name.span, "`" + name.text + "` is a dim and cannot be bound",
-                           {evaluator_.errors.note(evaluator_.scopes.find(name.text)->span, "declared here")});
+    const Binding& bound = *evaluator_.scopes.find(name.text);
+    if (bound.unknown) return;  // reported already
+    evaluator_.fail(DiagnosticKind::value, name.span, "`" + name.text + "` is a dim and cannot be bound",
+                    {evaluator_.errors.note(bound.span, "declared here")});
+    return evaluator_.scopes.bind_unknown(name.text, name.span);
   }
   if (is_member(name.text) && !evaluator_.scopes.find(name.text)) {
     const std::string owner = name.text.substr(0, name.text.rfind('.'));
