@@ -26,6 +26,7 @@ namespace models {
 class OnnxFunction;
 }
 
+/// Copies share the file. Not for use by several threads at once.
 class Network {
  public:
   /// Opens an ONNX file; it is read for the types of each call. Weights that `options.parameters` does not choose are constants. An Error

@@ -127,8 +127,11 @@ ArmMistakes OnnxFile::read_records(const ArmMistakes& broken, bool last, std::ve
 
 Graph OnnxFile::finished(Tracer& tracer, const Diagnostics& warnings) {
   Graph graph = tracer.finish();
-  for (const TensorProto& weight : weights_)
-    if (graph.ok()) CLEAVE_CHECK(keep_state(graph, weight.name, weight.name).ok(), "a weight has an output of its name and type");
+  for (const TensorProto& weight : weights_) {
+    if (!graph.ok()) break;
+    if (const Status kept = keep_state(graph, weight.name, weight.name); !kept)
+      graph.diagnostics.error(DiagnosticKind::value, locations_.named("initializer", weight.name), kept.error().message);
+  }
   graph.diagnostics.append(warnings);
   if (model_.ir_version > kNewestFormat)
     graph.diagnostics.add({DiagnosticKind::unsupported,

@@ -91,7 +91,7 @@ std::string why_not(const TensorProto& tensor, const Uses& uses) {
   if (!dtype || !is_floating(*dtype))
     return "its elements are " + element_type_of(tensor) + ", and only floating-point weights are trained";
   const auto use = uses.find(tensor.name);
-  if (use == uses.end()) return "no node reads it";
+  if (use == uses.end() || tensor.name.empty()) return "no node reads it";
   return use->second.fixed ? "it decides a shape or is a statistic" : "";
 }
 

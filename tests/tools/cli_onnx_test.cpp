@@ -46,6 +46,15 @@ TEST_F(CliOnnxTest, TakesOpenSizesFromAnInputThatIsAFile) {
   EXPECT_EQ(run("run m.onnx --constant 's=[6]' --input x=x.npy --quiet").out, "y: [11.0, 22.0, 13.0, 24.0, 15.0, 26.0]\n");
 }
 
+TEST_F(CliOnnxTest, SavesAndLoadsWeightsThatAreParameters) {
+  const std::string flags = " m.onnx --dim batch=2 --constant 's=[4]' --parameters all --input 'x=[[1, 2], [3, 4]]' --quiet";
+  const CommandResult first = run("run" + flags + " --param 'w=[0, 1]' --save states");
+  EXPECT_EQ(first.out, "y: [1.0, 3.0, 3.0, 5.0]\nw: [0.0, 1.0]\n") << first.err;
+  EXPECT_EQ(run("run" + flags + " --load states").out, first.out);
+  EXPECT_EQ(run("run" + flags).out, "y: [11.0, 22.0, 13.0, 24.0]\nw: [10.0, 20.0]\n");
+  EXPECT_EQ(run("check m.onnx --parameters 'v*'").err, "m.onnx: error: --parameters: no initializer matches `v*`; there are `w`\n");
+}
+
 TEST_F(CliOnnxTest, SaysWhichFlagsAreMissing) {
   const CommandResult open = run("check m.onnx");
   EXPECT_EQ(open.code, 1);
@@ -56,7 +65,8 @@ TEST_F(CliOnnxTest, SaysWhichFlagsAreMissing) {
 
 TEST_F(CliOnnxTest, RefusesFlagsThatMeanNothing) {
   write_file(folder_.path("m.yaml"), "cleave: 1\nprogram:\n  - y: zeros([2])\noutputs: [y]\n");
-  for (const char* flag : {"--shape x=1", "--constant x=1", "--bound x=1", "--placement onnxruntime", "--accelerator-ops ort-cuda-1.23"}) {
+  for (const char* flag :
+       {"--shape x=1", "--constant x=1", "--bound x=1", "--parameters all", "--placement onnxruntime", "--accelerator-ops ort-cuda-1.23"}) {
     const CommandResult result = run(std::string("check m.yaml ") + flag);
     EXPECT_EQ(result.code, 1) << flag;
     EXPECT_THAT(result.err, HasSubstr("is for ONNX models")) << flag;

@@ -383,6 +383,35 @@ TEST(OnnxFunctions, AMistakeInTheFileStandsAtTheCallWithItsNode) {
             "net.onnx: node s (Strange): note: in the file\n");
 }
 
+TEST(OnnxFunctions, AnArmThatCannotBeReadFailsOnlyIfItIsTaken) {
+  const std::string net = model(graph_of(
+      {.nodes = {node(
+           "If", {"c"}, {"y"},
+           {.name = "choose",
+            .attributes = {graph_attribute("then_branch", graph_of({.nodes = {node("Mul", {"x", "w"}, {"a"})}, .outputs = {untyped("a")}})),
+                           graph_attribute("else_branch",
+                                           graph_of({.nodes = {node("Strange", {"x"}, {"b"})}, .outputs = {untyped("b")}}))}})},
+       .inputs = {value_info("x", kFloat, {2}), value_info("c", kBool, {})},
+       .outputs = {untyped("y")},
+       .initializers = {floats("w", {2}, {3, 4})}}));
+  const Program program(
+      "models: {net: net.onnx}\ninputs: {x: \"f32[2]\", c: \"bool[]\"}\nprogram:\n  - for: i in 3\n    do:\n      - x: net(x, c)\n"
+      "outputs: [x]\n",
+      net);
+  const Array x = Array::of<float>({2}, {1, 1});
+  EXPECT_EQ(program.output("x", {{"x", x}, {"c", Array::scalar<bool>(true)}}), "[27.0, 64.0]");
+  EXPECT_NE(program.output("x", {{"x", x}, {"c", Array::scalar<bool>(false)}}).find("the operator `Strange` is not supported"),
+            std::string::npos);
+}
+
+TEST(OnnxFunctions, AWeightWithTheNameOfACountIsAnError) {
+  const std::string net = model(graph_of({.nodes = {node("NonZero", {"x"}, {"y"}, {.name = "n"}), node("Add", {"x", "y.count"}, {"z"})},
+                                          .inputs = {value_info("x", kFloat, {2})},
+                                          .outputs = {untyped("y"), untyped("z")},
+                                          .initializers = {floats("y.count", {2}, {3, 4})}}));
+  EXPECT_FALSE(parse_onnx(net, "net.onnx", {.parameters = {"all"}, .bounds = {{"n", 2}}}).ok());
+}
+
 TEST(OnnxFunctions, SizesOfOneNameAreEqual) {
   const std::string two = model(graph_of({.nodes = {node("Add", {"x", "z"}, {"s"}), node("Mul", {"s", "w"}, {"y"})},
                                           .inputs = {value_info("x", kFloat, {-2, 2}), value_info("z", kFloat, {-2, 2})},
