@@ -85,8 +85,7 @@ class Report {
     }
     const std::string gap = ", gap " + number(std::round(placement.gap * 1e4) / 100) + " %";
     return sum +
-           (plan_.costed.problem.accelerator_memory_bytes > 0 ? "; no placement, whether it fits into the memory or not, is below "
-                                                              : "; no placement is below ") +
+           (plan_.memory_shortage ? "; no placement, whether it fits into the memory or not, is below " : "; no placement is below ") +
            least + gap;
   }
 

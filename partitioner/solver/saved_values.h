@@ -1,6 +1,7 @@
 // Saved values: which of the values that exist at a moment stay in memory until they are read, which are kept on the host until then, and
 // which are computed again afterwards. For a given price of a byte one minimum cut decides exactly; the price is raised until what is kept
-// fits (Lagrangian relaxation; J. E. Beasley, 1993). Knows numbers only. docs/placement.md states the problem.
+// fits (Lagrangian relaxation; J. E. Beasley, 1993). In small problems branch and bound closes the gap that a price leaves. Knows numbers
+// only. docs/placement.md states the problem.
 #pragma once
 
 #include <cstdint>

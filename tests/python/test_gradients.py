@@ -376,3 +376,26 @@ def test_wrong_memory_options_are_refused(options, message):
     model = cleave.trace(deep_net(2), "f32[8, 4]", "f32[4, 4]", device="simulated")
     with pytest.raises(cleave.UsageError, match=re.escape(message)):
         model.explain(**options)
+
+
+def test_pinned_values_are_computed_again():
+    def loss(x, again):
+        with cleave.recompute(again):
+            h = cleave.exp(cleave.sin(x))
+        return cleave.sum(h * cleave.tanh(h))
+
+    models = [cleave.trace(lambda x, again=again: cleave.gradient(loss(x, again), x), "f32[4]", device="none") for again in (False, True)]
+    assert ["computed again" in str(model.explain()) for model in models] == [False, True]
+    x = np.float32([0.5, -1, 2, 0])
+    assert (models[0](x) == models[1](x)).all()
+
+
+def test_effects_are_not_computed_again():
+    def step(x):
+        with cleave.recompute(True):
+            cleave.print("x", x)
+        return cleave.gradient(cleave.sum(x * x), x)
+
+    with pytest.raises(cleave.Error, match="`print` has an effect and cannot be computed again for a gradient") as raised:
+        cleave.trace(step, "f32[4]", device="none").explain()
+    assert "test_gradients.py" in str(raised.value)
