@@ -72,14 +72,16 @@ class FusionSearch {
   /// must be written after all.
   void fuse(const FusibleGroup& part) {
     std::vector<NodeId> open(part.nodes.begin(), part.nodes.begin() + static_cast<std::ptrdiff_t>(part.pulled) + 1);
-    if (open.size() > 1 && !takes(open)) open.erase(open.begin(), open.end() - 1);
+    bool waiting = true;
+    for (std::size_t i = 0; i < part.pulled; ++i) waiting = waiting && read_inside(part, i);
+    if (open.size() > 1 && !(waiting && takes(open))) open.erase(open.begin(), open.end() - 1);
     for (std::size_t i = part.pulled + 1; i < part.nodes.size();) {
       std::vector<NodeId> longer = open;
       bool adjacent = true;
       std::int64_t next = place_[open.back()] + 1;
       do {  // one member with the operations that wait for it, which may stand anywhere before
         const std::int64_t place = place_[part.nodes[i]];
-        adjacent = adjacent && (place == next || (part.waits(i) && place < next));
+        adjacent = adjacent && (place == next || (part.waits(i) && place < next && read_inside(part, i)));
         next += place == next ? 1 : 0;
         longer.push_back(part.nodes[i]);
       } while (part.waits(i++));
@@ -92,6 +94,19 @@ class FusionSearch {
     close(open);
   }
 
+  /// Whether only members of the group read the results of one: if they are sent, too, or read elsewhere, the operation cannot wait for the
+  /// others.
+  [[nodiscard]] bool read_inside(const FusibleGroup& part, std::size_t member) const {
+    const std::vector<ValueId>& results = graph_.nodes[part.nodes[member]].results;
+    return std::all_of(results.begin(), results.end(), [&](ValueId result) {
+      std::ptrdiff_t readers = 0;
+      for (const NodeId node : part.nodes) {
+        const std::vector<ValueId>& inputs = graph_.nodes[node].inputs;
+        readers += std::count(inputs.begin(), inputs.end(), result);
+      }
+      return readers == uses_[result.index];
+    });
+  }
   [[nodiscard]] bool takes(const std::vector<NodeId>& nodes) const { return takes_(request_for(graph_, make_group(graph_, nodes, uses_))); }
 
   void close(const std::vector<NodeId>& nodes) {

@@ -286,6 +286,34 @@ std::vector<std::string> models() {
 }
 INSTANTIATE_TEST_SUITE_P(Each, DeviceModel, ::testing::ValuesIn(models()), [](const auto& each) { return each.param; });
 
+/// An operation that moves elements waits for the kernel of its reader, unless its result is sent before.
+TEST(DeviceFusion, MovedValuesThatAreSentAreComputedBefore) {
+  CLEAVE_DEVICE_OR_SKIP(device);
+  const auto graph = std::make_shared<const Graph>(parse_model(R"(cleave: 1
+inputs: {text: "u8[64]"}
+program:
+  - total: 0
+  - for: trip in 3
+    do:
+      - starts: 10 + 8 * (2 * trip + arange(2))
+      - windows: take(text, starts[:, None] + arange(9), axis=0)
+      - total: total + sum(astype(windows, i32) * arange(9))
+outputs: [total]
+)",
+                                                               "m.yaml"));
+  ASSERT_TRUE(graph->ok()) << to_text(graph->diagnostics);
+  RunOptions options;
+  Array& text = options.inputs.emplace("text", Array({DType::u8, {64}})).first->second;
+  for (std::int64_t i = 0; i < 64; ++i) text.mutable_data<std::uint8_t>()[i] = static_cast<std::uint8_t>(i * i % 61);
+  const Outcome expected = run_with(options, [&](const RunOptions& o) { return run_reference(*graph, o); });
+  for (std::uint64_t seed = 0; seed < 40 && !HasFailure(); ++seed) {
+    SCOPED_TRACE("seed " + std::to_string(seed));
+    const std::unique_ptr<Executor> executor = executor_for(plan_on(device, graph, Where::random, seed), device);
+    ASSERT_TRUE(executor);
+    expect_equal(run_with(options, [&](const RunOptions& o) { return executor->run(o); }), expected, true);
+  }
+}
+
 constexpr std::uint64_t kSeedsATest = 10;
 class DeviceRandom : public ::testing::TestWithParam<std::uint64_t> {};
 
