@@ -325,8 +325,7 @@ void Definitions::add_onnx_flags(CLI::App& sub) {
            [this](const std::string& name, const std::string& value) { options_.constants[name] = value; });
   add_each(sub, "--bound", "NODE=N", "how large a result can become whose size depends on data",
            [this](const std::string& name, const std::string& value) { options_.bounds[name] = whole_number(value, "--bound", 0, kMost); });
-  hint(sub.add_option("--parameters", options_.parameters,
-                      "weights that become parameters, which --save and --load know: all, a name or pattern")
+  hint(sub.add_option("--parameters", options_.parameters, "weights that become parameters: all, a name or pattern")
            ->type_name("PATTERN")
            ->expected(1)
            ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
