@@ -53,8 +53,10 @@ bool lacks_colon(const YamlNode& root, Errors& errors) {
 }
 
 /// The sections by name, misspelled ones under the intended name, so that one mistake is one error.
-std::map<std::string, const YamlEntry*, std::less<>> find_sections(const YamlNode& root, Errors& errors) {
-  std::map<std::string, const YamlEntry*, std::less<>> found;
+using Sections = std::map<std::string, const YamlEntry*, std::less<>>;
+
+Sections find_sections(const YamlNode& root, Errors& errors) {
+  Sections found;
   for (const YamlEntry& entry : root.entries) {
     if (known_section(entry.key.text)) {
       found[entry.key.text] = &entry;
@@ -69,10 +71,10 @@ std::map<std::string, const YamlEntry*, std::less<>> find_sections(const YamlNod
   return found;
 }
 
-/// Names declared in an unknown section are bound as unknown, so that their uses are not reported again.
-void bind_unknown_sections(const YamlNode& root, Evaluator& evaluator) {
+/// Names declared in a section that was not read are bound as unknown, so that their uses are not reported again.
+void bind_unknown_sections(const YamlNode& root, const Sections& sections, Evaluator& evaluator) {
   for (const YamlEntry& entry : root.entries) {
-    if (known_section(entry.key.text)) continue;
+    if (std::any_of(sections.begin(), sections.end(), [&](const auto& read) { return read.second == &entry; })) continue;
     for (const YamlEntry& declared : entry.value.entries) {
       evaluator.unreadable.insert(declared.key.text);
       if (!evaluator.scopes.find(declared.key.text)) evaluator.scopes.bind_unknown(declared.key.text, declared.key.span);
@@ -228,7 +230,7 @@ void read_sections(const YamlNode& root, const ModelOptions& options, Tracer& tr
       errors.add(DiagnosticKind::value, section("models")->find(name)->key.span, "`" + name + "` is a function already");
   if (const YamlNode* node = section("inputs")) read_inputs(*node, evaluator);
   if (const YamlNode* node = section("parameters")) read_parameters(*node, evaluator);
-  bind_unknown_sections(root, evaluator);
+  bind_unknown_sections(root, sections, evaluator);
 
   Program program(evaluator, functions);
   evaluator.inliner = &program;

@@ -47,6 +47,7 @@ char before(const Source& source, std::size_t offset) {
 std::optional<Span> bare_key(const Source& source, std::size_t begin, std::size_t end) {
   const std::string& text = source.text();
   while (begin < end && (text[begin] == ' ' || (text[begin] == '-' && begin + 1 < end && text[begin + 1] == ' '))) ++begin;
+  end = std::min(end, text.find(" #", begin));  // a comment
   const std::size_t word_end = std::min(text.find_first_of(" \t", begin), end);
   if (!is_name(source.at({begin, word_end}))) return std::nullopt;
   const std::size_t next = std::min(text.find_first_not_of(" \t", word_end), end);
