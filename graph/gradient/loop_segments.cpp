@@ -237,7 +237,7 @@ class Divider {
   }
 
   void write_segments() {
-    const SourceLocation& location = graph().nodes[loop_.backward].location;
+    const SourceLocation location = graph().nodes[loop_.backward].location;
     tracer_.insert_at(graph().nodes[loop_.backward].region, loop_.backward);
     std::vector<Tracer::State> states;
     for (const NodeId id : carried_) states.push_back({"", Operand{graph().nodes[id].inputs[0]}, location});
@@ -285,9 +285,9 @@ class Divider {
     for (std::size_t i = 0; i < loop_.states.size(); ++i) copies[graph().nodes[loop_.states[i]].results[0]] = again.inside[i];
     const auto copy_of = [&](ValueId value) {
       if (const auto copy = copies.find(value); copy != copies.end()) return copy->second;
-      const Node& producer = graph().producer(value);
-      const bool inner = graph().values[value].region == graph().nodes[loop_.forward].regions[0];
-      return inner ? tracer_.constant(producer.attributes.get<Array>("value"), producer.location) : Operand{value};
+      if (graph().values[value].region != graph().nodes[loop_.forward].regions[0]) return Operand{value};
+      const Node constant = graph().producer(value);  // a copy, since nodes are added
+      return tracer_.constant(constant.attributes.get<Array>("value"), constant.location);
     };
     for (const NodeId id : loop_.again) {
       const Node node = graph().nodes[id];
