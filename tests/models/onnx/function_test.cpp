@@ -255,16 +255,17 @@ TEST(OnnxFunctions, MistakesInCppAreReportedAtTheCall) {
   const Result<Network> net = Network::load(folder.write("net.onnx", perceptron()), {.parameters = {"w"}});
   ASSERT_TRUE(net) << net.error().message;
   int line = 0;
-  const auto said = [&](const std::function<Tensor(const std::vector<Tensor>&, const Tensor&)>& call) {
+  using Weights = std::vector<Tensor>;
+  const auto said = [&](const std::function<Tensor(const Weights&, const Tensor&)>& call) {
     const Graph graph = trace("t", {{"x", "f32[4, 2]"}}, [&](Tensor x) { return call(net->weights("net"), x); });
     EXPECT_EQ(graph.diagnostics.size(), 1U) << text_of_diagnostics(graph);
     EXPECT_EQ(graph.diagnostics.begin()->location.line, line);
     return graph.diagnostics.begin()->message;
   };
   line = __LINE__ + 1;
-  EXPECT_EQ(said([&](const auto& w, const Tensor& x) { return (*net)(w, {x, x}); }), "`net(x)` takes 1 argument, not 2");
+  EXPECT_EQ(said([&](const Weights& w, const Tensor& x) { return (*net)(w, {x, x}); }), "`net(x)` takes 1 argument, not 2");
   line = __LINE__ + 1;
-  EXPECT_EQ(said([&](const auto&, const Tensor& x) { return (*net)({}, {x}); }),
+  EXPECT_EQ(said([&](const Weights&, const Tensor& x) { return (*net)({}, {x}); }),
             "`net` has 1 parameter, and 0 are given; `weights` declares them");
   EXPECT_EQ(Network::load(folder.path("nothing.onnx")).error().message.find("cannot read"), 0U);
 }
