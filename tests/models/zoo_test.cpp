@@ -77,10 +77,10 @@ Trained train(const std::string& name, const std::map<std::string, std::int64_t>
 struct Expected {
   std::string model;
   std::vector<int> warnings;  ///< their lines; without launch-bound, whose line follows from the costs
-  std::optional<std::size_t>
-      sends;                  ///< transfers that are neither arguments nor results; none: several plans cost the same but for rounding
-  double speedup;             ///< at least, over all-host and all-accelerator; 0: its loop is pinned
-  bool launch_bound = false;  ///< whether its kernels are so small that starting them takes longest
+  /// Transfers that are neither arguments nor results. Empty if several plans cost the same but for rounding; then there is no lock.
+  std::optional<std::size_t> sends;
+  double speedup;                                    ///< at least, over all-host and all-accelerator; 0: its loop is pinned
+  bool launch_bound = false;                         ///< whether its kernels are so small that starting them takes longest
   DiagnosticKind kind = DiagnosticKind::round_trip;  ///< of the other warnings
 };
 
