@@ -263,10 +263,11 @@ TEST(OnnxFunctions, MistakesInCppAreReportedAtTheCall) {
     return graph.diagnostics.begin()->message;
   };
   line = __LINE__ + 1;
-  EXPECT_EQ(said([&](const Weights& w, const Tensor& x) { return (*net)(w, {x, x}); }), "`net(x)` takes 1 argument, not 2");
+  const std::string of_arguments = said([&](const Weights& w, const Tensor& x) { return (*net)(w, {x, x}); });
+  EXPECT_EQ(of_arguments, "`net(x)` takes 1 argument, not 2");
   line = __LINE__ + 1;
-  EXPECT_EQ(said([&](const Weights&, const Tensor& x) { return (*net)({}, {x}); }),
-            "`net` has 1 parameter, and 0 are given; `weights` declares them");
+  const std::string of_weights = said([&](const Weights&, const Tensor& x) { return (*net)({}, {x}); });
+  EXPECT_EQ(of_weights, "`net` has 1 parameter, and 0 are given; `weights` declares them");
   EXPECT_EQ(Network::load(folder.path("nothing.onnx")).error().message.find("cannot read"), 0U);
 }
 
