@@ -78,7 +78,7 @@ std::vector<Part> expand_cross_entropy(Composer& c, const std::vector<Part>& inp
     chosen = c(op::take_along_axis, {logarithms, columns}, {{"axis", std::int64_t{-1}}});
   }
   Part loss = c(op::negative, {c(op::mean, {chosen})});
-  if (smoothing != 0) loss = c.subtract(c.multiply(loss, 1 - smoothing), c.multiply(c(op::mean, {logarithms}), smoothing));
+  if (smoothing != 0) loss = c(op::subtract, {c.multiply(loss, 1 - smoothing), c.multiply(c(op::mean, {logarithms}), smoothing)});
   return {c.as(dtype, loss)};
 }
 
@@ -104,7 +104,7 @@ std::vector<Part> expand_huber(Composer& c, const std::vector<Part>& inputs, con
 std::vector<Part> expand_binary_cross_entropy(Composer& c, const std::vector<Part>& inputs, const Attributes&) {
   return mean_of(c, inputs, [&](const Part& x, const Part& y) {
     const Part tail = c(op::log1p, {c(op::exp, {c(op::negative, {c(op::abs, {x})})})});
-    return c.add(c.subtract(c(op::maximum, {x, 0.0}), c.multiply(x, y)), tail);
+    return c.add(c(op::subtract, {c(op::maximum, {x, 0.0}), c.multiply(x, y)}), tail);
   });
 }
 
