@@ -205,7 +205,7 @@ bool could_do_without_movement(const KernelRequest& request) {
   std::size_t computing = 0;
   for (const FusedStep& step : request.steps) {
     if (way_of(*step.op) != Way::none) continue;
-    if (!step.op->elementwise() && step.op->cost_class != CostClass::reduction) return false;
+    if (!kernels::computes_step(*step.op)) return false;
     ++computing;
   }
   return computing <= kMostSteps;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "graph/base/check.h"
+#include "graph/gradient/recorded_rule.h"
 #include "graph/passes/drop_dead.h"
 #include "graph/passes/verify.h"
 #include "graph/trace/composer.h"
@@ -14,10 +15,6 @@
 
 namespace cleave {
 namespace {
-
-bool is_call(const Node& node, const OpDef& op) {
-  return node.kind == NodeKind::operation && node.op == &op;
-}
 
 /// The number of trips of a `for` that runs all of them.
 std::optional<std::int64_t> fixed_trips(const Graph& graph, const Node& loop) {
@@ -112,7 +109,8 @@ class Finder {
     const Node& node = graph_.nodes[carried];
     const ValueId inside = node.results[0], next = node.inputs[1];
     const Node& update = graph_.producer(next);
-    if (!is_call(update, op::dynamic_update_slice) || update.region != node.region || update.inputs[0] != inside) return std::nullopt;
+    if (!gradients::is_operation(update, op::dynamic_update_slice) || update.region != node.region || update.inputs[0] != inside)
+      return std::nullopt;
     const auto only = [&](ValueId value) { return readers_[value].size() == 1 && !leaves_[value]; };
     if (!only(inside) || !only(next)) return std::nullopt;
     const Shape& shape = graph_.values[inside].type.shape;
@@ -135,7 +133,7 @@ class Finder {
     for (const NodeId id : readers_[stack]) {
       const Node& read = graph_.nodes[id];
       const NodeId owner = graph_.regions[read.region].owner;
-      if (!is_call(read, op::dynamic_slice) || !owner.valid() || (loop.valid() && loop != owner)) return {};
+      if (!gradients::is_operation(read, op::dynamic_slice) || !owner.valid() || (loop.valid() && loop != owner)) return {};
       loop = owner;
       if (graph_.nodes[loop].region != region || fixed_trips(graph_, graph_.nodes[loop]) != trips) return {};
       if (!is_row_at(graph_, std::span(read.inputs).subspan(1), read.inputs[1]) || !counts_down(read.inputs[1], loop, trips)) return {};
@@ -146,7 +144,8 @@ class Finder {
   }
   [[nodiscard]] bool counts_down(ValueId place, NodeId loop, std::int64_t trips) const {
     const Node& node = graph_.producer(place);
-    return is_call(node, op::subtract) && node.inputs[1] == counter_of(graph_, loop) && is_number(graph_, node.inputs[0], trips - 1);
+    return gradients::is_operation(node, op::subtract) && node.inputs[1] == counter_of(graph_, loop) &&
+           is_number(graph_, node.inputs[0], trips - 1);
   }
 
   /// Adds what the rows are computed from.
@@ -375,7 +374,7 @@ class Divider {
       Node& node = graph.nodes[id];
       for (ValueId& input : node.inputs)
         if (input == counter) input = trip_;
-      if (!is_call(node, op::dynamic_slice)) continue;
+      if (!gradients::is_operation(node, op::dynamic_slice)) continue;
       for (std::size_t k = 0; k < loop_.stacks.size(); ++k) {
         if (node.inputs[0] != graph.nodes[loop_.stacks[k]].results[1]) continue;
         node.inputs[0] = buffers_[k];

@@ -199,7 +199,7 @@ PlannedCall Evaluation::refuse_list(const ExpressionNode& given, const OpDef& op
   return {};
 }
 
-PlannedCall Evaluation::plan_names(const ExpressionNode& node, const std::vector<Parameter>& takes) {
+PlannedCall Evaluation::plan_names(const ExpressionNode& node, const std::vector<Parameter>& takes, const TakeKeyword& elsewhere) {
   std::string signature = node.text + "(";
   std::vector<std::string> names;
   for (const Parameter& parameter : takes) {
@@ -207,7 +207,7 @@ PlannedCall Evaluation::plan_names(const ExpressionNode& node, const std::vector
     names.push_back(parameter.name.text);
   }
   signature += ")";
-  const auto slots = place_arguments(node, signature, names);
+  const auto slots = place_arguments(node, signature, names, elsewhere);
   if (!slots) return {};
   PlannedCall planned;
   for (std::size_t i = 0; i < names.size(); ++i) {

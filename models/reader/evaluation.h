@@ -83,7 +83,8 @@ class Evaluation {
                                                     const std::vector<std::string>& names, const TakeKeyword& elsewhere = nullptr);
   PlannedCall plan_op(const ExpressionNode& node, const OpDef& op);
   PlannedCall refuse_list(const ExpressionNode& given, const OpDef& op);
-  PlannedCall plan_names(const ExpressionNode& node, const std::vector<Parameter>& takes);
+  /// `elsewhere` takes the keywords that are none of the parameters.
+  PlannedCall plan_names(const ExpressionNode& node, const std::vector<Parameter>& takes, const TakeKeyword& elsewhere = nullptr);
   PlannedCall plan_host_function(const ExpressionNode& node, const std::shared_ptr<const HostFunction>& function);
   PlannedCall plan_model(const ExpressionNode& node, const OnnxFunction& function);
   Arguments call(const ExpressionNode& node, const PlannedCall& planned);

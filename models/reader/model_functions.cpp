@@ -110,28 +110,16 @@ void warn_of_uncalled_models(const YamlNode& section, Evaluator& evaluator) {
 }
 
 PlannedCall Evaluation::plan_model(const ExpressionNode& node, const OnnxFunction& function) {
-  std::string signature = node.text + "(";
-  std::vector<std::string> names;
-  for (const OnnxFunction::Argument& argument : function.takes()) {
-    signature += (names.empty() ? "" : ", ") + argument.name;
-    names.push_back(argument.name);
-  }
-  signature += ")";
-  PlannedCall planned;
-  const auto slots = place_arguments(node, signature, names, [&](const std::string& keyword, Index part) {
-    if (keyword == kParameters) planned.weights = part;
+  std::vector<Parameter> takes;
+  for (const OnnxFunction::Argument& argument : function.takes()) takes.push_back({{argument.name, {}}, std::nullopt});
+  std::optional<Index> weights;
+  PlannedCall planned = plan_names(node, takes, [&](const std::string& keyword, Index part) {
+    if (keyword == kParameters) weights = part;
     return keyword == kParameters;
   });
-  if (!slots) return {};
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    if ((*slots)[i] == ExpressionNode::kNone) {
-      evaluator_.fail(DiagnosticKind::type, node.span, "`" + signature + "` lacks `" + names[i] + "`");
-      return {};
-    }
-    planned.parts.push_back({(*slots)[i], false, nullptr});
-  }
+  if (planned.kind == PlannedCall::Kind::failed) return planned;
+  planned.weights = weights;
   planned.kind = PlannedCall::Kind::model;
-  planned.callee = node.text;
   return planned;
 }
 
