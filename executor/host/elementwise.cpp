@@ -4,6 +4,7 @@
 
 #include <cstring>
 
+#include "executor/host/independent.h"
 #include "executor/host/kernels.h"
 #include "executor/host/rows.h"
 #include "executor/host/simd/loops.h"

@@ -1,14 +1,9 @@
 // Loops that the compiler vectorises by itself, made from the scalar expressions of graph/ops/elementwise.def with steps that are
 // compile-time constants, 0 or 1. Included inside a namespace, once for the instruction set of the whole program and once for each set of
-// simd/, so it includes nothing: the including file has included <type_traits>, graph/ops/scalars.h and executor/host/rows.h.
+// simd/, so it includes nothing: the including file has included <type_traits>, graph/ops/scalars.h, executor/host/independent.h and
+// executor/host/rows.h.
 
 // A result overlaps an operand only if both start at the same address, so iterations are independent.
-#ifdef __clang__
-#define CLEAVE_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")  // NOLINT(cppcoreguidelines-macro-usage)
-#else
-#define CLEAVE_INDEPENDENT _Pragma("GCC ivdep")  // NOLINT(cppcoreguidelines-macro-usage)
-#endif
-
 template <class Op, class T, int step_a, int step_b, int step_c>
 void known_loop(const std::byte* const* operands, std::byte* results, std::int64_t count) {
   const auto* a = reinterpret_cast<const T*>(operands[0]);

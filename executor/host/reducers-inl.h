@@ -1,12 +1,6 @@
 // The loops of reductions as templates, which the compiler vectorises: sums in lanes, columns side by side. Included inside a namespace,
 // once for the instruction set of the whole program and once for each set of simd/, so it includes nothing: the including file has included
-// <algorithm>, graph/ops/sums.h and executor/host/simd/reducers.h.
-
-#ifdef __clang__
-#define CLEAVE_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")  // NOLINT(cppcoreguidelines-macro-usage)
-#else
-#define CLEAVE_INDEPENDENT _Pragma("GCC ivdep")  // NOLINT(cppcoreguidelines-macro-usage)
-#endif
+// <algorithm>, graph/ops/sums.h, executor/host/independent.h and executor/host/simd/reducers.h.
 
 /// A reduction is four things: its State, the initial state, the state of one element (`lift`), and the combination of two states (`join`;
 /// `b` comes from later elements than `a`).

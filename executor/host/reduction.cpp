@@ -8,6 +8,7 @@
 #include <limits>
 #include <optional>
 
+#include "executor/host/independent.h"
 #include "executor/host/kernels.h"
 #include "executor/host/long_copy.h"
 #include "executor/host/reductions.h"

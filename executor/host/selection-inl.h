@@ -1,12 +1,6 @@
 // The loops of `where` and `astype`, which the compiler vectorises. Included inside a namespace, once for the instruction set of the whole
-// program and once for each set of simd/, so it includes nothing: the including file has included graph/ops/convert.h and
-// executor/host/rows.h.
-
-#ifdef __clang__
-#define CLEAVE_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")  // NOLINT(cppcoreguidelines-macro-usage)
-#else
-#define CLEAVE_INDEPENDENT _Pragma("GCC ivdep")  // NOLINT(cppcoreguidelines-macro-usage)
-#endif
+// program and once for each set of simd/, so it includes nothing: the including file has included graph/ops/convert.h,
+// executor/host/independent.h and executor/host/rows.h.
 
 template <class T, int step_yes, int step_no>
 void choose_known(const std::uint8_t* condition, const T* yes, const T* no, T* out, std::int64_t count) {

@@ -1,4 +1,5 @@
 // `where` and `astype`.
+#include "executor/host/independent.h"
 #include "executor/host/kernels.h"
 #include "executor/host/rows.h"
 #include "executor/host/simd/loops.h"

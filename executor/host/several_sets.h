@@ -3,6 +3,7 @@
 // by value differs between sets.
 #pragma once
 
+#include "executor/host/independent.h"
 #include "executor/host/instructions.h"
 
 // NOLINTBEGIN(cppcoreguidelines-macro-usage)
@@ -12,12 +13,5 @@
 #define CLEAVE_WITH_AVX512 [[gnu::target("avx512f,avx512dq,avx512vl,avx512bw")]]
 #else
 #define CLEAVE_SEVERAL_SETS 0
-#endif
-
-/// Stands before a loop whose iterations are independent.
-#ifdef __clang__
-#define CLEAVE_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
-#else
-#define CLEAVE_INDEPENDENT _Pragma("GCC ivdep")
 #endif
 // NOLINTEND(cppcoreguidelines-macro-usage)

@@ -7,6 +7,7 @@
 #include "executor/host/convolution/channel_body.h"
 #include "executor/host/convolution/code.h"
 #include "executor/host/convolution/vector_body.h"
+#include "executor/host/independent.h"
 
 // NOLINTBEGIN(misc-definitions-in-headers): in another namespace in each file.
 namespace cleave::runtime::host::CLEAVE_CODE_NAME {
@@ -326,14 +327,14 @@ void largest_places(const PlacesCall<T>& call) {
     const auto base = static_cast<std::int32_t>(call.bases[d]);
     const T* from = call.from + base;
     if (d == 0) {
-#pragma GCC ivdep
+      CLEAVE_INDEPENDENT
       for (std::int64_t p = 0; p < call.count; ++p) {
         most[p] = from[index[p]];
         at[p] = base + index[p];
       }
       continue;
     }
-#pragma GCC ivdep
+    CLEAVE_INDEPENDENT
     for (std::int64_t p = 0; p < call.count; ++p) {
       const T element = from[index[p]], before = most[p];
       const std::int32_t place = base + index[p], earlier = at[p];

@@ -8,6 +8,7 @@
 
 #include <span>
 
+#include "executor/host/independent.h"
 #include "executor/host/simd/loops.h"
 #include "graph/ops/elementwise.h"
 

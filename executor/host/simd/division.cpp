@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "executor/host/independent.h"
 #include "executor/host/simd/loops.h"
 #include "graph/ops/elementwise.h"
 

@@ -11,6 +11,7 @@
 #include <cstring>
 #include <limits>
 
+#include "executor/host/independent.h"
 #include "executor/host/simd/reducers.h"
 #include "graph/ops/sums.h"
 
