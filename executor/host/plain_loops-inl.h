@@ -65,5 +65,3 @@ template <class Op, class T>
 void plain_loop(const std::byte* const* operands, const std::int64_t* steps, std::byte* results, std::int64_t count) {
   if (!run_known_loop<Op, T>(operands, steps, results, count)) ops::element_loop<Op, T>(operands, steps, results, count);
 }
-
-#undef CLEAVE_INDEPENDENT

@@ -219,5 +219,3 @@ inline const ExtremeFinder* find_place(std::string_view op, DType element) {
   if (op == "argmax") return finder_on<true>(element);
   return op == "argmin" ? finder_on<false>(element) : nullptr;
 }
-
-#undef CLEAVE_INDEPENDENT

@@ -36,5 +36,3 @@ void convert(const std::byte* const* operands, const std::int64_t* steps, std::b
     for (std::int64_t i = 0; i < count; ++i) target[i] = ops::convert<To>(source[i * steps[0]]);
   }
 }
-
-#undef CLEAVE_INDEPENDENT
