@@ -1,5 +1,6 @@
-// Backward: one walk through the nodes in reverse program order. Inside of the backward loop or branch of a control node, cotangents of
-// values from outside are carried values of the loop or results of the branch.
+// Backward: one walk through the nodes against the dataflow, in an order that follows from the computation alone, so that contributions to
+// a cotangent are added in the same order however independent statements stand. Inside of the backward loop or branch of a control node,
+// cotangents of values from outside are carried values of the loop or results of the branch.
 #include "graph/gradient/backward.h"
 
 #include <algorithm>
@@ -65,10 +66,11 @@ class Backward::Call final : public GradientCall {
   std::vector<TensorType> operand_types_, result_types_;
 };
 
-Backward::Backward(Tracer& tracer, const GradientRequest& request, const ActiveValues& active)
+Backward::Backward(Tracer& tracer, const GradientRequest& request, const ActiveValues& active, const Dataflow& dataflow)
     : tracer_(tracer),
       request_(request),
       active_(active),
+      dataflow_(dataflow),
       locations_(tracer.graph().nodes[request.call].location, gradient_label(tracer.graph().values[request.loss].name)),
       saved_(tracer, locations_, tracer.graph().nodes[request.call].location),
       composer_(tracer, locations_.of(tracer.graph().nodes[request.call].location)) {}
@@ -96,24 +98,17 @@ Parts Backward::run() {
   const Graph& graph = tracer_.graph();
   const DType dtype = graph.values[request_.loss].type.dtype;
   if (active_[request_.loss]) add(request_.loss, composer_.as(dtype, Part(1.0)));
-  // The regions that enclose the call, from the inside out, each as far as the call.
-  NodeId end = request_.call;
-  for (RegionId region = graph.nodes[request_.call].region; region.valid();) {
-    const std::vector<NodeId> nodes = graph.regions[region].nodes;
-    visit_nodes(nodes, end);
-    end = graph.regions[region].owner;
-    region = graph.regions[region].parent;
-  }
+  // The regions that enclose the call, from the inside out. Nothing behind the call has a cotangent.
+  for (RegionId region = graph.nodes[request_.call].region; region.valid(); region = graph.regions[region].parent) visit_region(region);
   composer_ = Composer(tracer_, locations_.of(graph.nodes[request_.call].location));
   Parts gradients;
   for (const ValueId asked : request_.asked) gradients.push_back(has(asked) ? cotangents_.at(asked) : zeros(graph.values[asked].type));
   return gradients;
 }
 
-/// Visits nodes in reverse order, from the one in front of `end` (if it is there) to the first.
-void Backward::visit_nodes(const std::vector<NodeId>& nodes, NodeId end) {
-  const auto stop = std::find(nodes.begin(), nodes.end(), end);
-  for (auto node = std::make_reverse_iterator(stop); node != nodes.rend() && !failed_; ++node) visit(*node);
+void Backward::visit_region(RegionId region) {
+  const std::vector<NodeId>& nodes = dataflow_.order(region);
+  for (auto node = nodes.rbegin(); node != nodes.rend() && !failed_; ++node) visit(*node);
 }
 
 void Backward::visit(NodeId id) {
@@ -246,10 +241,7 @@ void Backward::visit_loop(NodeId id) {
   for (std::size_t i = 0; i < outside.size(); ++i) cotangents_.insert_or_assign(outside[i], Part(tracer_, loop.inside[carried.size() + i]));
   for (std::size_t i = 0; i < carried.size(); ++i) add(tracer_.graph().nodes[carried[i]].inputs[1], {tracer_, loop.inside[i]});
   const std::vector<RegionId> regions = tracer_.graph().nodes[id].regions;
-  for (auto region = regions.rbegin(); region != regions.rend(); ++region) {  // the body of a `while`, then its condition
-    const std::vector<NodeId> nodes = tracer_.graph().regions[*region].nodes;
-    visit_nodes(nodes, NodeId());
-  }
+  std::for_each(regions.rbegin(), regions.rend(), [&](RegionId region) { visit_region(region); });  // a body, then its condition
   composer_ = Composer(tracer_, location);
   std::vector<Tracer::State> yielded;
   for (const NodeId node : carried) yielded.push_back({"", take_or_zeros(tracer_.graph().nodes[node].results[0]).operand(), location});
@@ -290,8 +282,7 @@ void Backward::visit_branch(NodeId id) {
       const ValueId value = tracer_.graph().nodes[merges[i]].inputs[arm];
       if (active_[value]) add(value, given[i]);
     }
-    const std::vector<NodeId> nodes = tracer_.graph().regions[forward.regions[arm]].nodes;
-    visit_nodes(nodes, NodeId());
+    visit_region(forward.regions[arm]);
     composer_ = Composer(tracer_, location);
     for (const ValueId value : outside) arms[arm].push_back({"", take_or_zeros(value).operand(), location});
   }

@@ -7,13 +7,14 @@
 #include "graph/gradient/active.h"
 #include "graph/gradient/gradient_location.h"
 #include "graph/gradient/saved.h"
+#include "graph/passes/dataflow.h"
 
 namespace cleave::gradients {
 
 class Backward {
  public:
-  /// The tracer must insert in front of the call.
-  Backward(Tracer& tracer, const GradientRequest& request, const ActiveValues& active);
+  /// The tracer must insert in front of the call. `dataflow`: of the program as it was before.
+  Backward(Tracer& tracer, const GradientRequest& request, const ActiveValues& active, const Dataflow& dataflow);
 
   /// Records the gradient and returns one part for each asked value.
   Parts run();
@@ -23,7 +24,7 @@ class Backward {
   /// The cotangents of the forward values of one region, as far as they are known, readable where operations are recorded now.
   using Cotangents = std::map<ValueId, Part>;
 
-  void visit_nodes(const std::vector<NodeId>& nodes, NodeId end);
+  void visit_region(RegionId region);
   void visit(NodeId id);
   void visit_operation(NodeId id);
   void visit_custom(NodeId id);
@@ -41,6 +42,7 @@ class Backward {
   Tracer& tracer_;
   const GradientRequest& request_;
   const ActiveValues& active_;
+  const Dataflow& dataflow_;
   GradientLocations locations_;
   SavedValues saved_;
   Composer composer_;  ///< at the node that is visited

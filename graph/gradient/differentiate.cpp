@@ -6,6 +6,7 @@
 #include "graph/gradient/active.h"
 #include "graph/gradient/backward.h"
 #include "graph/gradient/recorded_rule.h"
+#include "graph/passes/dataflow.h"
 #include "graph/passes/renumber.h"
 #include "graph/passes/verify.h"
 #include "graph/vocabulary.h"
@@ -57,9 +58,10 @@ class Differentiation {
     if (!good) return false;
 
     const RegionId region = graph_.nodes[call].region;
+    const Dataflow dataflow(graph_);
     Tracer tracer(std::move(graph_));
     tracer.insert_at(region, call);
-    Backward backward(tracer, request, active);
+    Backward backward(tracer, request, active, dataflow);
     std::vector<ValueId> gradients;
     for (const Part& gradient : backward.run())
       gradients.push_back(tracer.materialize(gradient.operand(), tracer.graph().nodes[call].location).value);

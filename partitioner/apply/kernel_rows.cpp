@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "graph/host_function.h"
-#include "partitioner/machine/dataflow.h"
+#include "graph/passes/dataflow.h"
 
 namespace cleave::planner {
 namespace {

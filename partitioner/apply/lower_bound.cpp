@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "partitioner/machine/dataflow.h"
+#include "graph/passes/dataflow.h"
 #include "partitioner/machine/placed_fusion.h"
 
 namespace cleave::planner {

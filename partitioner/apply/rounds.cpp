@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "graph/passes/dataflow.h"
 #include "partitioner/apply/kernel_rows.h"
-#include "partitioner/machine/dataflow.h"
 #include "partitioner/machine/placed_fusion.h"
 
 namespace cleave::planner {

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "graph/passes/dataflow.h"
 #include "graph/states.h"
 #include "partitioner/machine/control_costs.h"
-#include "partitioner/machine/dataflow.h"
 #include "partitioner/machine/fusion.h"
 #include "partitioner/machine/fusion_savings.h"
 #include "partitioner/machine/node_costs.h"

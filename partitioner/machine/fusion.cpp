@@ -9,7 +9,7 @@
 
 #include "graph/kernel/fusible_op.h"
 #include "graph/kernel/kernel_draft.h"
-#include "partitioner/machine/dataflow.h"
+#include "graph/passes/dataflow.h"
 #include "partitioner/machine/kernel_order.h"
 #include "partitioner/machine/placed_fusion.h"
 

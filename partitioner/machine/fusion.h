@@ -8,11 +8,10 @@
 
 #include "graph/graph.h"
 #include "graph/kernel/fusible_group.h"
+#include "graph/passes/dataflow.h"
 #include "partitioner/machine/planner.h"
 
 namespace cleave::planner {
-
-class Dataflow;
 
 /// Grows several groups at once, one operation at a time, as long as `takes` accepts them. Groups never depend on each other in a cycle.
 /// They depend on the dataflow alone, not on the order of statements, on names or on pins. `may`: which operations may be in a group on

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "graph/graph.h"
-#include "partitioner/machine/dataflow.h"
+#include "graph/passes/dataflow.h"
 
 namespace cleave::planner {
 

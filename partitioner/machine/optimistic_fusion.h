@@ -3,7 +3,7 @@
 #pragma once
 
 #include "graph/graph.h"
-#include "partitioner/machine/dataflow.h"
+#include "graph/passes/dataflow.h"
 #include "partitioner/machine/fusion_savings.h"
 #include "partitioner/machine/machine.h"
 #include "partitioner/machine/sinking.h"

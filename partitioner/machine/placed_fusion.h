@@ -2,8 +2,8 @@
 #pragma once
 
 #include "graph/kernel/fusible_group.h"
+#include "graph/passes/dataflow.h"
 #include "partitioner/machine/costs.h"
-#include "partitioner/machine/dataflow.h"
 #include "partitioner/machine/planner.h"
 #include "partitioner/machine/sinking.h"
 #include "partitioner/solver/placement.h"

@@ -1,6 +1,6 @@
 // Fusion as the planner models it: which operations form a group, and that the part of a group on one device costs as much as one kernel.
 #include "partitioner/machine/fusion.h"
-#include "partitioner/machine/dataflow.h"
+#include "graph/passes/dataflow.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

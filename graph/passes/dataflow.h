@@ -8,7 +8,7 @@
 
 #include "graph/graph.h"
 
-namespace cleave::planner {
+namespace cleave {
 
 class Dataflow {
  public:
@@ -33,4 +33,4 @@ class Dataflow {
   IdVector<RegionId, std::vector<NodeId>> order_;
 };
 
-}  // namespace cleave::planner
+}  // namespace cleave

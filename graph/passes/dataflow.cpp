@@ -1,12 +1,14 @@
 // Each node gets a hash of its operation, its operands and its readers. A walk from the nodes without readers back to their operands gives
 // the order; the hashes decide where the walk has a choice.
-#include "partitioner/machine/dataflow.h"
+#include "graph/passes/dataflow.h"
 
 #include <algorithm>
 #include <limits>
 #include <utility>
 
-namespace cleave::planner {
+#include "graph/passes/renumber.h"
+
+namespace cleave {
 namespace {
 
 using Number = std::uint64_t;
@@ -54,16 +56,19 @@ bool is_there(NodeKind kind) {
 std::vector<Number> numbers_of(const Graph& graph) {
   const std::size_t count = graph.nodes.size();
   std::vector<Number> alone(count), inside(count, 0), read(count, 0), numbers(count);
-  for (std::size_t i = count; i-- > 0;) {  // nodes inside a loop come after it in the table
-    const NodeId id(i);
-    const Node& node = graph.nodes[id];
-    Number number = mixed(static_cast<Number>(node.kind), inside[i]);
+  const std::vector<NodeId> order = program_order(graph).nodes;  // nodes inside a loop come after it
+  std::vector<std::size_t> position(count);
+  for (std::size_t i = 0; i < order.size(); ++i) position[order[i].index] = i;
+  for (auto id = order.rbegin(); id != order.rend(); ++id) {
+    const Node& node = graph.nodes[*id];
+    Number number = mixed(static_cast<Number>(node.kind), inside[id->index]);
     if (node.op) number = mixed(number, mixed(number_of(node.op->name), number_of(node.attributes)));
     for (const ValueId result : node.results) number = mixed(number, number_of(graph.values[result].type));
-    alone[i] = number;
+    alone[id->index] = number;
     if (const NodeId owner = graph.regions[node.region].owner)
       inside[owner.index] += mixed(static_cast<Number>(graph.regions[node.region].kind), number);
   }
+  const auto comes_round = [&](NodeId producer, NodeId reader) { return position[producer.index] >= position[reader.index]; };
   const auto add_readers = [&](const std::vector<Number>& own, std::vector<Number>& sums) {
     // By node: its hash with readers. At a back edge the reader's own hash is used instead, so that there is no cycle.
     std::vector<Number> whole(count, 0);
@@ -71,23 +76,24 @@ std::vector<Number> numbers_of(const Graph& graph) {
     for (const Output& output : graph.outputs) sums[graph.values[output.value].producer.index] += 1;
     for (const Region& region : graph.regions)
       if (region.predicate) sums[graph.values[region.predicate].producer.index] += 2;
-    for (std::size_t i = count; i-- > 0;) {
-      whole[i] = mixed(own[i], sums[i]);
-      const Node& node = graph.nodes[NodeId(i)];
+    for (auto id = order.rbegin(); id != order.rend(); ++id) {
+      whole[id->index] = mixed(own[id->index], sums[id->index]);
+      const Node& node = graph.nodes[*id];
       for (std::size_t k = 0; k < node.inputs.size(); ++k) {
         const Value& value = graph.values[node.inputs[k]];
-        const bool comes_round = value.producer.index >= i;
-        sums[value.producer.index] += mixed(comes_round ? alone[i] : whole[i], mixed(k, value.result));
+        const Number reader = comes_round(value.producer, *id) ? alone[id->index] : whole[id->index];
+        sums[value.producer.index] += mixed(reader, mixed(k, value.result));
       }
     }
     for (std::size_t i = 0; i < count; ++i) sums[i] = mixed(own[i], sums[i]);
   };
   add_readers(alone, read);
-  for (std::size_t i = 0; i < count; ++i) {
-    numbers[i] = read[i];
-    for (const ValueId input : graph.nodes[NodeId(i)].inputs) {
+  for (const NodeId id : order) {
+    // Equal constants are one node or several, depending on where they stand; so the readers of a constant do not count.
+    Number& number = numbers[id.index] = graph.nodes[id].kind == NodeKind::constant ? alone[id.index] : read[id.index];
+    for (const ValueId input : graph.nodes[id].inputs) {
       const Value& value = graph.values[input];
-      numbers[i] = mixed(numbers[i], value.producer.index < i ? mixed(numbers[value.producer.index], value.result) : 3);
+      number = mixed(number, comes_round(value.producer, id) ? 3 : mixed(numbers[value.producer.index], value.result));
     }
   }
   add_readers(numbers, read);
@@ -207,4 +213,4 @@ void Dataflow::find_order(const Graph& graph) {
   }
 }
 
-}  // namespace cleave::planner
+}  // namespace cleave
