@@ -25,6 +25,7 @@ foreach(name cleave.h optim.h graph partitioner executor models)
   file(CREATE_LINK ${PROJECT_SOURCE_DIR}/${name} ${generated}/cleave/${name} SYMBOLIC)
 endforeach()
 file(CREATE_LINK ${PROJECT_SOURCE_DIR}/executor/host/include/cleave/host_function.h ${generated}/cleave/host_function.h SYMBOLIC)
+file(CREATE_LINK ${PROJECT_SOURCE_DIR}/tools/c/include/cleave/c.h ${generated}/cleave/c.h SYMBOLIC)
 target_include_directories(cleave_options INTERFACE
   $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>
   $<BUILD_INTERFACE:${generated}>

@@ -85,6 +85,7 @@ set(partitioner_headers
 set(executor_headers
   executor/api/executable.h
   executor/api/page_locked.h
+  executor/api/run_counters.h
   executor/api/specialized.h
   executor/options.h
   executor/report/metrics.h

@@ -153,6 +153,17 @@ Result<RunResult> Executable::State::run(const RunOptions& run_options, const st
   return result;
 }
 
+void Executable::State::count(const Result<RunResult>& result, std::chrono::duration<double> waited) {
+  const std::lock_guard lock(counting);
+  counters.waiting_seconds += waited.count();
+  if (!result) return void(++counters.failed);
+  ++counters.succeeded;
+  counters.seconds += result->seconds;
+  const auto add = [](TransferCount& sum, const TransferCount& more) { sum.count += more.count, sum.bytes += more.bytes; };
+  add(counters.host_to_accelerator, result->host_to_accelerator);
+  add(counters.accelerator_to_host, result->accelerator_to_host);
+}
+
 Result<Array> Executable::State::state(std::string_view name) {
   const runtime::RunQueue::Turn turn(executors->queue);
   Result<std::unique_ptr<Executor>> executor = take();
@@ -250,9 +261,13 @@ Result<RunResult> Executable::run(const RunOptions& options) const {
   const StandardFloats standard;
   return detail::guard_memory([&]() -> Result<RunResult> {
     if (std::optional<Error> left = ForeignCall::left_by_jump()) return *std::move(left);
+    const auto called = std::chrono::steady_clock::now();
     std::optional<runtime::RunQueue::Turn> turn;
     if (state_->has_states) turn.emplace(state_->executors->queue);  // the call waits for runs that were submitted before
-    return state_->run(options);
+    const auto waited = std::chrono::steady_clock::now() - called;
+    Result<RunResult> result = state_->run(options);
+    state_->count(result, waited);
+    return result;
   });
 }
 
@@ -268,6 +283,11 @@ Status Executable::save_states(const std::string& path) const {
 }
 Status Executable::load_states(const std::string& path) const {
   return detail::guard_memory([&] { return state_->load_states(path); });
+}
+
+RunCounters Executable::counters() const {
+  const std::lock_guard lock(state_->counting);
+  return state_->counters;
 }
 
 Status runtime::tell(const DiagnosticSink& sink, const Diagnostic& diagnostic) {

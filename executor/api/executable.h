@@ -18,6 +18,7 @@
 #include <string>
 #include <utility>
 
+#include "executor/api/run_counters.h"
 #include "executor/arguments/run_options.h"
 #include "executor/options.h"
 #include "graph/base/diagnostic.h"
@@ -150,6 +151,9 @@ class Executable {
   /// (CompileOptions::save), the next run goes on in the trip of the loop that comes next: an Error (usage) unless this program is compiled
   /// for that.
   Status load_states(const std::string& path) const;
+
+  /// What the runs in this process have done so far. All numbers are of one moment.
+  [[nodiscard]] RunCounters counters() const;
 
  private:
   friend class Run;

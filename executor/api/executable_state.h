@@ -41,6 +41,8 @@ struct Executable::State {
   };
   PerProcess<Executors> executors{[this](Executors*) { return make_executors(); }};
   std::atomic<bool> has_run = false;
+  std::mutex counting;
+  RunCounters counters;  ///< guarded by `counting`
   const BornHere born{};
 
   /// Returns a kept executor, or else a new one.
@@ -55,6 +57,8 @@ struct Executable::State {
   /// Runs the program and waits. `announce` is called with the executor before the run, and with null after it; if it returns false,
   /// nothing runs.
   Result<RunResult> run(const RunOptions& run_options, const std::function<bool(runtime::Executor*)>& announce = nullptr);
+  /// Adds a run that is over, and how long it waited for its turn.
+  void count(const Result<RunResult>& result, std::chrono::duration<double> waited);
 
  private:
   [[nodiscard]] std::unique_ptr<Executors> make_executors() const;

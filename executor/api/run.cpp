@@ -28,6 +28,7 @@ struct Run::State final : RunQueue::Job {
   std::optional<Result<RunResult>> outcome;
   bool cancelled = false;
   Executor* executor = nullptr;  ///< while it executes this run
+  const std::chrono::steady_clock::time_point made = std::chrono::steady_clock::now();
   const BornHere born{};
 
   State(std::shared_ptr<Executable::State> of, RunOptions with)
@@ -43,9 +44,17 @@ struct Run::State final : RunQueue::Job {
   }
 
   void submit() {
-    if (Status submitted = detail::guard_memory([&] { return queue->submit(*this); }); !submitted) end(submitted.error());
+    if (Status submitted = detail::guard_memory([&] { return queue->submit(*this); }); !submitted) end_early(submitted.error());
+  }
+  /// The end of a run that never started.
+  void end_early(const Error& why) {
+    executable->count(why, std::chrono::steady_clock::now() - made);
+    options = {};
+    executable.reset();
+    end(why);
   }
   void work() override {
+    const auto waited = std::chrono::steady_clock::now() - made;
     result = detail::guard_memory([this] {
       return executable->run(options, [this](Executor* runs) {
         const std::lock_guard lock(mutex);
@@ -53,6 +62,7 @@ struct Run::State final : RunQueue::Job {
         return !cancelled;
       });
     });
+    executable->count(*result, waited);
     options = {};
     executable.reset();
   }
@@ -70,11 +80,7 @@ struct Run::State final : RunQueue::Job {
     news.notify_all();
   }
   void cancel() {
-    if (queue->withdraw(*this)) {
-      options = {};
-      executable.reset();
-      return end(Error{"cancelled", {}, ErrorKind::user});
-    }
+    if (queue->withdraw(*this)) return end_early(Error{"cancelled", {}, ErrorKind::user});
     for (;;) {
       {
         const std::lock_guard lock(mutex);
