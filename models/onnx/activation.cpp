@@ -1,9 +1,17 @@
-// Lowerings of activation functions, including softmax and others along an axis.
+#include "models/onnx/activation.h"
+
 #include <functional>
 
 #include "models/onnx/broadcasting.h"
 
 namespace cleave::models::onnx {
+
+Part tanh_gelu(Call& c, const Part& x) {
+  constexpr double kFactor = 1.5957691216057308;  // 2 * sqrt(2 / pi)
+  const Part slope = c.add(c.multiply(c(op::square, {x}), 0.044715 * kFactor), kFactor);
+  return c.multiply(x, c(op::sigmoid, {c.multiply(x, slope)}));
+}
+
 namespace {
 
 using Integers = std::vector<std::int64_t>;
@@ -66,15 +74,11 @@ Values hard_swish(Call& c) {
   return {c.multiply(c[0], c(op::clip, {c.add(c.multiply(c[0], 1.0 / 6), 0.5), 0, 1}))};
 }
 
-/// The approximation `x / 2 * (1 + tanh(u))` is `x * sigmoid(2 * u)`.
 Values gelu(Call& c) {
   const std::string approximate = c.text("approximate", "none");
   if (approximate == "none") return {c(op::gelu, {c[0]})};
   if (approximate != "tanh") return c.unsupported("with `approximate` = \"" + approximate + "\"");
-  constexpr double kFactor = 1.5957691216057308;  // 2 * sqrt(2 / pi)
-  const Part& x = c[0];
-  const Part inner = c.multiply(x, c.add(c.multiply(c(op::square, {x}), 0.044715 * kFactor), kFactor));
-  return {c.multiply(x, c(op::sigmoid, {inner}))};
+  return {tanh_gelu(c, c[0])};
 }
 
 Part softplus_of(Call& c, const Part& x) {

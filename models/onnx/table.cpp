@@ -13,6 +13,7 @@ std::vector<Lowering> sorted_rows() {
   for (const auto family : {
            activation_lowerings,
            attention_lowerings,
+           contrib_activation_lowerings,
            control_flow_lowerings,
            convolution_lowerings,
            creation_lowerings,
