@@ -5,7 +5,7 @@
 namespace cleave::models::onnx {
 namespace {
 
-Values gelu(Call& c) {
+Values exact_gelu(Call& c) {
   return {c(op::gelu, {c[0]})};
 }
 
@@ -22,8 +22,7 @@ Values fast_gelu(Call& c) {
 }
 
 Values quick_gelu(Call& c) {
-  const double alpha = c.number("alpha", 1.702F);
-  return {c.multiply(c[0], c(op::sigmoid, {alpha == 1 ? c[0] : c.multiply(c[0], alpha)}))};
+  return {swish(c, c[0], c.number("alpha", 1.702F))};
 }
 
 /// The left half of the last axis times GELU of the right half.
@@ -47,7 +46,7 @@ std::span<const Lowering> contrib_activation_lowerings() {
       {"com.microsoft.BiasGelu", 1, bias_gelu},
       {"com.microsoft.BiasSplitGelu", 1, bias_split_gelu},
       {"com.microsoft.FastGelu", 1, fast_gelu},
-      {"com.microsoft.Gelu", 1, gelu},
+      {"com.microsoft.Gelu", 1, exact_gelu},
       {"com.microsoft.QuickGelu", 1, quick_gelu},
   };
   return kRows;

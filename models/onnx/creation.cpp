@@ -40,6 +40,7 @@ Values range(Call& c) {
   Attributes attributes{{"dtype", dtype}};
   for (std::size_t i = 0; i < 3; ++i) {
     static constexpr const char* kNames[] = {"start", "stop", "step"};
+    if (i == 2 && !c.has(2)) break;  // in ONNX Runtime's own operator the step may be left out
     const auto numbers = c.known_numbers(i, kHowMany);
     if (!numbers) return c.poison();
     if (numbers->size() != 1) return c.mistake(DiagnosticKind::shape, "`Range` takes three scalars");
@@ -68,10 +69,8 @@ Values eye_like(Call& c) {
 
 std::span<const Lowering> creation_lowerings() {
   static constexpr Lowering kRows[] = {
-      {"Constant", 1, constant},
-      {"ConstantOfShape", 9, constant_of_shape},
-      {"EyeLike", 9, eye_like},
-      {"Range", 11, range},
+      {"Constant", 1, constant}, {"ConstantOfShape", 9, constant_of_shape}, {"EyeLike", 9, eye_like},
+      {"Range", 11, range},      {"com.microsoft.Range", 1, range},
   };
   return kRows;
 }

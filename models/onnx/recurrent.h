@@ -1,15 +1,9 @@
 // Recurrent networks that the functions of the vocabulary do not cover: expanded gate by gate, in a loop over the sequence.
 #pragma once
 
-#include "models/onnx/call.h"
+#include "models/onnx/activation.h"
 
 namespace cleave::models::onnx {
-
-/// An activation function of a gate, with its parameters.
-struct Activation {
-  std::string name;  ///< in lower case
-  double alpha = 0, beta = 0;
-};
 
 enum class RecurrentKind : std::uint8_t { rnn, gru, lstm };
 

@@ -6,21 +6,6 @@ namespace {
 
 using Integers = std::vector<std::int64_t>;
 
-Part activated(Call& c, const Activation& activation, const Part& x) {
-  const auto number = [&](double value) { return c.number_as(x.dtype(), value); };
-  const auto scaled = [&](const Part& y) { return c.multiply(y, number(activation.alpha)); };
-  const std::string& name = activation.name;
-  if (name == "affine") return c.add(scaled(x), number(activation.beta));
-  if (name == "leakyrelu") return c(op::where, {c(op::less, {x, 0}), scaled(x), x});
-  if (name == "thresholdedrelu") return c(op::where, {c(op::greater, {x, number(activation.alpha)}), x, number(0)});
-  if (name == "scaledtanh") return scaled(c(op::tanh, {c.multiply(x, number(activation.beta))}));
-  if (name == "hardsigmoid") return c(op::clip, {c.add(scaled(x), number(activation.beta)), number(0), number(1)});
-  if (name == "elu") return c(op::where, {c(op::less, {x, 0}), scaled(c(op::expm1, {x})), x});
-  if (name == "softsign") return c.divide(x, c.add(c(op::abs, {x}), number(1)));
-  if (name == "softplus") return c(op::logaddexp, {x, number(0)});
-  return c(*find_op(name), {x});
-}
-
 class OneDirection {
  public:
   OneDirection(Call& call, const Recurrent& network, std::int64_t number)

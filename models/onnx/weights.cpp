@@ -18,23 +18,30 @@ struct FixedOperands {
   std::size_t first = 0, last = 0;
 };
 constexpr std::size_t kToTheEnd = 1000;
-constexpr std::array<FixedOperands, 17> kFixed = {{
+constexpr std::array<FixedOperands, 24> kFixed = {{
     {"BatchNormalization", 3, 4},
     {"BlackmanWindow", 0, kToTheEnd},
     {"Clip", 1, 2},
     {"DequantizeLinear", 1, 2},
     {"Dropout", 1, 2},
+    {"GatherBlockQuantized", 0, 3},
+    {"GroupQueryAttention", 5, 9},  // lengths, tables of angles, positions
     {"HammingWindow", 0, kToTheEnd},
     {"HannWindow", 0, kToTheEnd},
+    {"MatMulNBits", 1, 4},
     {"MelWeightMatrix", 0, kToTheEnd},
     {"NonMaxSuppression", 2, kToTheEnd},
     {"OneHot", 1, 2},
     {"Pad", 1, kToTheEnd},
     {"QLinearConv", 0, kToTheEnd},
     {"QLinearMatMul", 0, kToTheEnd},
+    {"QMoE", 3, 3},
+    {"QMoE", 6, 6},
+    {"QMoE", 9, 9},
     {"QuantizeLinear", 1, kToTheEnd},
     {"Range", 0, kToTheEnd},
     {"Resize", 1, kToTheEnd},
+    {"RotaryEmbedding", 1, kToTheEnd},
     {"Upsample", 1, 1},
 }};
 

@@ -4,19 +4,53 @@ OPTIMIZER = "ONNX Runtime's optimizer"
 TRANSFORMERS = "onnxruntime.transformers"
 GENAI = "onnxruntime-genai"
 PYTORCH = "pytorch_export_contrib_ops"
+SKLEARN = "skl2onnx"
+WEIGHTS = "quantizers of weights"
+OLD = "old files"
 
 ABOUT = {
     OPTIMIZER: "models that ONNX Runtime saved after its own optimization (`optimized_model_filepath`)",
     TRANSFORMERS: "the optimizer of transformers in ONNX Runtime's package, also by way of Optimum and Olive",
     GENAI: "its model builder, for language models",
     PYTORCH: "the extension in ONNX Runtime's package of PyTorch's former exporter",
+    SKLEARN: "the converter of scikit-learn, asked for its option `optim`",
+    WEIGHTS: "`matmul_nbits_quantizer` in ONNX Runtime's package, Olive, Optimum",
+    OLD: "files of converters that needed the operator before ONNX had it",
 }
 
 OPERATORS = {
+    "SimplifiedLayerNormalization": [OPTIMIZER, TRANSFORMERS, GENAI],
+    "com.microsoft.Attention": [OPTIMIZER, TRANSFORMERS],
     "com.microsoft.BiasAdd": [TRANSFORMERS],
     "com.microsoft.BiasGelu": [OPTIMIZER, TRANSFORMERS],
     "com.microsoft.BiasSplitGelu": [TRANSFORMERS],
+    "com.microsoft.CDist": [SKLEARN],
+    "com.microsoft.DecoderMaskedMultiHeadAttention": [TRANSFORMERS],
+    "com.microsoft.EmbedLayerNormalization": [OPTIMIZER, TRANSFORMERS],
+    "com.microsoft.ExpandDims": [OLD],
     "com.microsoft.FastGelu": [OPTIMIZER, TRANSFORMERS],
+    "com.microsoft.FusedConv": [OPTIMIZER],
+    "com.microsoft.FusedGemm": [OPTIMIZER],
+    "com.microsoft.FusedMatMul": [OPTIMIZER],
+    "com.microsoft.GatherBlockQuantized": [GENAI, WEIGHTS],
+    "com.microsoft.GatherND": [OLD],
     "com.microsoft.Gelu": [OPTIMIZER, TRANSFORMERS, PYTORCH],
+    "com.microsoft.GroupNorm": [TRANSFORMERS],
+    "com.microsoft.GroupQueryAttention": [TRANSFORMERS, GENAI],
+    "com.microsoft.Inverse": [PYTORCH],
+    "com.microsoft.MatMulNBits": [GENAI, WEIGHTS],
+    "com.microsoft.MoE": [TRANSFORMERS, GENAI],
+    "com.microsoft.MultiHeadAttention": [OPTIMIZER, TRANSFORMERS, GENAI],
+    "com.microsoft.NhwcConv": [TRANSFORMERS],
+    "com.microsoft.Pad": [OLD],
+    "com.microsoft.QMoE": [GENAI],
     "com.microsoft.QuickGelu": [OPTIMIZER, TRANSFORMERS],
+    "com.microsoft.Range": [OLD],
+    "com.microsoft.RotaryEmbedding": [TRANSFORMERS, GENAI],
+    "com.microsoft.SkipGroupNorm": [TRANSFORMERS],
+    "com.microsoft.SkipLayerNormalization": [OPTIMIZER, TRANSFORMERS],
+    "com.microsoft.SkipSimplifiedLayerNormalization": [OPTIMIZER, TRANSFORMERS, GENAI],
+    "com.microsoft.TransposeMatMul": [OPTIMIZER],
+    "com.microsoft.Trilu": [PYTORCH],
+    "com.microsoft.Unique": [OLD],
 }

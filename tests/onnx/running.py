@@ -48,7 +48,7 @@ def _run_set(cleave, case, data, device, scratch, flags):
     while True:
         for path in scratch.iterdir():
             path.unlink()
-        bounded = {*case.ops} & BOUNDED or any(flag == "--bound" for flag, _ in flags)
+        bounded = {op.rpartition(":")[2] for op in case.ops} & BOUNDED or any(flag == "--bound" for flag, _ in flags)
         counts = {name: path for name, path in possible.items() if bounded and name not in absent}
         constants = {text.partition("=")[0] for flag, text in flags if flag == "--constant"}
         words = [str(cleave), "run", str(folder / "model.onnx"), "--device", device, "--quiet"]

@@ -35,7 +35,7 @@ class Case:
     name: str
     model: onnx.ModelProto
     sets: list  # of each data set the inputs by name, as arrays
-    why: str = ""
+    oracle: onnx.ModelProto | None = None  # computes the expected values in its place, where ONNX Runtime's CPU has no kernel
 
 
 class Numbers:
@@ -54,16 +54,19 @@ class Numbers:
         return self.generator.integers(low, high, shape).astype(dtype)
 
 
-def node_case(name, op, inputs, outputs, constants=(), opsets=None, domain="com.microsoft", **attributes):
+def node_case(name, op, inputs, outputs, constants=(), opsets=None, domain="com.microsoft", oracle=None, **attributes):
     """A case of one node. `inputs` has the node's operands by name, None for one that is left out; those in `constants` become initializers.
-    `outputs` names its results, "" for one that is not wanted."""
+    `outputs` names its results, "" for one that is not wanted. `oracle`: other nodes with the same result, which ONNX Runtime's CPU can run."""
     names = [each if array is not None else "" for each, array in inputs.items()]
     while names and not names[-1]:
         names.pop()
     node = helper.make_node(op, names, list(outputs), name=op.lower(), domain=domain, **attributes)
     given = {each: array for each, array in inputs.items() if array is not None}
-    return graph_case(name, [node], {each: array for each, array in given.items() if each not in constants}, [each for each in outputs if each],
-                      {each: array for each, array in given.items() if each in constants}, opsets)
+    fed = {each: array for each, array in given.items() if each not in constants}
+    fixed, wanted = {each: array for each, array in given.items() if each in constants}, [each for each in outputs if each]
+    case = graph_case(name, [node], fed, wanted, fixed, opsets)
+    case.oracle = graph_case(name, oracle, fed, wanted, fixed, opsets).model if oracle else None
+    return case
 
 
 def graph_case(name, nodes, inputs, outputs, initializers=None, opsets=None):
@@ -86,7 +89,7 @@ def results_of(model, inputs):
 
 
 def write(folder, case):
-    results = [results_of(case.model, inputs) for inputs in case.sets]
+    results = [results_of(case.oracle or case.model, inputs) for inputs in case.sets]
     for declared, array in zip(case.model.graph.output, results[0]):
         if not declared.HasField("type") and isinstance(array, np.ndarray):
             shape = array.shape if all(each[0].shape == results[0][0].shape for each in results) else None
