@@ -7,7 +7,7 @@ namespace {
 Values constant(Call& c) {
   if (c.has_attribute("value")) {
     const std::optional<Array> value = c.tensor("value");
-    return value ? Values{c.constant(*value)} : c.poison();
+    return value ? Values{{c.constant(*value), c.narrow_tensor("value")}} : c.poison();
   }
   if (const auto number = c.number("value_float")) return {c.scalar(static_cast<float>(*number))};
   if (const auto number = c.integer("value_int")) return {c.scalar(*number)};
@@ -25,12 +25,14 @@ Values constant_of_shape(Call& c) {
   if (!shape) return c.poison();
   const Array value = c.has_attribute("value") ? c.tensor("value").value_or(Array()) : Array();
   if (value.size() != 1) return c.mistake(DiagnosticKind::value, "`ConstantOfShape`: `value` is one element");
+  const NarrowType* const narrow = c.narrow_tensor("value");
   AttributeValue element = value.at(0);
   if (value.dtype() == DType::boolean) element = value.at(0) != 0;
   if (value.dtype() == DType::i64) element = *value.data<std::int64_t>();
   if (value.dtype() == DType::u64 && value.at(0) >= 0x1p53)
     return {c(op::broadcast_to, {c.reshape(c.constant(value), {})}, {{"shape", *shape}})};
-  return {c(op::full, std::initializer_list<Part>{}, {{"shape", *shape}, {"value", element}, {"dtype", value.dtype()}})};
+  const Part filled = c(op::full, std::initializer_list<Part>{}, {{"shape", *shape}, {"value", element}, {"dtype", value.dtype()}});
+  return {{filled, narrow}};
 }
 
 Values range(Call& c) {

@@ -38,6 +38,7 @@ std::span<const Lowering> contrib_group_attention_lowerings();  ///< ONNX Runtim
 std::span<const Lowering> contrib_normalization_lowerings();  ///< ONNX Runtime's EmbedLayerNormalization … SkipSimplifiedLayerNormalization
 std::span<const Lowering> contrib_product_lowerings();        ///< ONNX Runtime's FusedConv … TransposeMatMul
 std::span<const Lowering> control_flow_lowerings();           ///< If, Loop, Scan
+std::span<const Lowering> conversion_lowerings();             ///< Cast, CastLike
 std::span<const Lowering> convolution_lowerings();            ///< Conv … Col2Im
 std::span<const Lowering> creation_lowerings();               ///< Constant … RandomUniformLike
 std::span<const Lowering> elementwise_lowerings();            ///< Add … Xor
@@ -49,6 +50,7 @@ std::span<const Lowering> normalization_lowerings();          ///< BatchNormaliz
 std::span<const Lowering> pooling_lowerings();                ///< AveragePool … RoiAlign
 std::span<const Lowering> product_lowerings();                ///< Einsum, Gemm, MatMul
 std::span<const Lowering> quantization_lowerings();           ///< DequantizeLinear … QuantizeLinear
+std::span<const Lowering> quantized_product_lowerings();      ///< ConvInteger … QLinearMatMul
 std::span<const Lowering> random_lowerings();                 ///< Bernoulli … RandomUniformLike
 std::span<const Lowering> recurrent_lowerings();              ///< LSTM, GRU, RNN
 std::span<const Lowering> reduction_lowerings();              ///< ArgMax … ReduceSumSquare

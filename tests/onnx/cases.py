@@ -2,8 +2,8 @@
 those of ort_cases/, a suite for each of its folders, whose expected values ONNX Runtime computed.
 
 `collect(folder, scratch)` writes SUITE/NAME/model.onnx and its data as .npy, the package's cases once for each of its versions into FOLDER and
-the others into SCRATCH, and gives the list of Case. Values of an element type that .npy lacks are written as f32 if they fit (bf16), else not
-at all: such a case names the `kind` of its values."""
+the others into SCRATCH, and gives the list of Case. Values of an element type that .npy lacks are written in the type that carries them (CARRIERS), or
+not at all: such a case names the `kind` of its values."""
 import dataclasses
 import json
 import pathlib
@@ -11,7 +11,9 @@ import shutil
 
 SUITES = ("node", "simple", "pytorch-converted", "pytorch-operator")
 ORT_CASES = pathlib.Path(__file__).resolve().parent / "ort_cases"
-FORMAT = 1  # version of the folder's format
+FORMAT = 2  # version of the folder's format
+CARRIERS = {"BFLOAT16": "float32", "INT4": "int8", "INT2": "int8", "UINT4": "uint8", "UINT2": "uint8", "FLOAT8E8M0": "float32",
+            **dict.fromkeys(("FLOAT8E4M3FN", "FLOAT8E4M3FNUZ", "FLOAT8E5M2", "FLOAT8E5M2FNUZ", "FLOAT4E2M1"), "float16")}
 
 
 @dataclasses.dataclass
@@ -138,8 +140,8 @@ def _value(folder, stem, declared, data):
         return Value(declared.name, kind.removesuffix("_type"), None)
     element = onnx.TensorProto.DataType.Name(declared.type.tensor_type.elem_type)
     array = onnx.numpy_helper.to_array(data) if isinstance(data, onnx.TensorProto) else np.asarray(data)
-    if element == "BFLOAT16":
-        array = array.astype(np.float32)
+    if element in CARRIERS:
+        array = array.astype(np.float32).astype(CARRIERS[element])
     elif element not in ("FLOAT", "DOUBLE", "FLOAT16", "INT8", "INT16", "INT32", "INT64", "UINT8", "UINT16", "UINT32", "UINT64", "BOOL"):
         return Value(declared.name, element, None)
     # Axes are in memory order; arrays of other byte orders and layouts are converted to the plain form.
