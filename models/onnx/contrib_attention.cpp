@@ -1,5 +1,7 @@
 // Lowerings of ONNX Runtime's Attention and MultiHeadAttention, which hide keys by numbers that they add to the scores, and of its
 // RotaryEmbedding.
+#include "models/onnx/contrib_attention.h"
+
 #include <limits>
 
 #include "models/onnx/caches.h"
@@ -98,19 +100,24 @@ std::optional<Integers> hidden_sizes(Call& c, std::int64_t heads) {
   return std::nullopt;
 }
 
-Values projected_attention(Call& c) {
+Values attention_of_input(Call& c) {
   if (c.flag("do_rotary")) return c.unsupported("with `do_rotary`");
   if (c.flag("past_present_share_buffer")) return c.unsupported("with `past_present_share_buffer`");
   c.ignore({"rotary_embedding_dim"});
-  const std::int64_t heads = c.integer("num_heads", 0);
-  const std::optional<Integers> sizes = hidden_sizes(c, heads);
+  const std::optional<Integers> sizes = hidden_sizes(c, c.integer("num_heads", 0));
   if (!sizes) return c.poison();
   if (c[0].rank() != 3) return c.mistake(DiagnosticKind::shape, "`Attention` takes an input of 3 axes, not " + to_string(c[0].type()));
   Part product = c(op::matmul, {c[0], c[1]});
   if (c.has(2)) product = c.add(product, c[2]);
+  return projected_attention(c, product, *sizes, {.mask = 3, .past = 4, .bias = 5});
+}
+
+}  // namespace
+
+Values projected_attention(Call& c, const Part& product, const std::vector<std::int64_t>& sizes, const ProjectedOperands& operands) {
   std::int64_t from = 0;
   Parts split;
-  for (const std::int64_t size : *sizes) {
+  for (const std::int64_t size : sizes) {
     const std::optional<Part> one = split_heads(c, piece(c, product, 2, from, from + size), "num_heads");
     if (!one) return c.poison();
     split.push_back(*one);
@@ -118,21 +125,25 @@ Values projected_attention(Call& c) {
   }
   Heads of{split[0], split[1], split[2]};
   std::int64_t past = 0;
-  if (c.has(4)) {
-    if (c[4].rank() != 5 || c[4].shape()[0] != 2)
-      return c.mistake(DiagnosticKind::shape,
-                       "`Attention` takes past keys and values [2, batch, heads, length, size], not " + to_string(c[4].type()));
-    past = c[4].shape()[3];
-    of.key = c(op::concat, {element(c, c[4], 0, 0), of.key}, {{"axis", std::int64_t{2}}});
-    of.value = c(op::concat, {element(c, c[4], 0, 1), of.value}, {{"axis", std::int64_t{2}}});
+  if (c.has(operands.past)) {
+    const Part& cache = c[operands.past];
+    if (cache.rank() != 5 || cache.shape()[0] != 2)
+      return c.mistake(
+          DiagnosticKind::shape,
+          "`" + std::string(c.op()) + "` takes past keys and values [2, batch, heads, length, size], not " + to_string(cache.type()));
+    past = cache.shape()[3];
+    of.key = c(op::concat, {element(c, cache, 0, 0), of.key}, {{"axis", std::int64_t{2}}});
+    of.value = c(op::concat, {element(c, cache, 0, 1), of.value}, {{"axis", std::int64_t{2}}});
   }
   if (of.key.operand().poisoned() || of.value.operand().poisoned() || !heads_fit(c, of)) return c.poison();
-  const std::optional<Part> added = added_scores(c, 3, 5, of, true, false);
+  const std::optional<Part> added = added_scores(c, operands.mask, operands.bias, of, true, false);
   if (!added) return c.poison();
   Values results{joined_heads(c, attended(c, of, rules_of(c, of, *added, past)).result)};
   if (c.wants(1)) results.emplace_back(c(op::stack, {of.key, of.value}, {{"axis", std::int64_t{0}}}));
   return results;
 }
+
+namespace {
 
 // --- MultiHeadAttention ------------------------------------------------------------------------------------------------------------------
 
@@ -293,7 +304,7 @@ Values rotary_by_positions(Call& c) {
 
 std::span<const Lowering> contrib_attention_lowerings() {
   static constexpr Lowering kRows[] = {
-      {"com.microsoft.Attention", 1, projected_attention},
+      {"com.microsoft.Attention", 1, attention_of_input},
       {"com.microsoft.DecoderMaskedMultiHeadAttention", 1, decoder_attention},
       {"com.microsoft.MultiHeadAttention", 1, multi_head_attention},
       {"com.microsoft.RotaryEmbedding", 1, rotary_by_positions},

@@ -31,18 +31,20 @@ Part repeated(Call& c, const Part& blocks, int axis, std::int64_t block, std::in
 
 constexpr std::int64_t kMostBlock = 1 << 30;
 
-/// Rows are taken first, and only these are unpacked.
+/// Rows are taken first, and only these are unpacked. Elements of a narrow type were unpacked when the file was read.
 Values gather_block_quantized(Call& c) {
+  const NarrowType* const narrow = c.value(0).narrow;
   const std::int64_t bits = c.integer("bits", 4), block = c.integer("block_size", 128);
   const int rank = c[0].rank();
   const std::optional<int> gather = c.axis(c.integer("gather_axis", 0), rank), quantize = c.axis(c.integer("quantize_axis", 1), rank);
   if (!gather || !quantize) return c.poison();
-  if (c[0].dtype() != DType::u8) return c.unsupported("of elements of " + std::string(to_string(c[0].dtype())));
+  if (narrow ? narrow->kind != NarrowType::Kind::integer : c[0].dtype() != DType::u8)
+    return c.unsupported("of elements of " + std::string(to_string(c[0].dtype())));
   if (bits != 2 && bits != 4 && bits != 8) return c.unsupported("of elements of " + std::to_string(bits) + " bits");
   if (*gather != 0 || *quantize != rank - 1 || rank < 2)
     return c.unsupported("of packed elements along other axes than the first, with blocks along the last,");
   Shape wanted = c[0].shape();
-  wanted.back() *= 8 / bits;
+  if (!narrow) wanted.back() *= 8 / bits;
   const std::int64_t extent = wanted[static_cast<std::size_t>(*quantize)];
   if (block >= 1 && block <= kMostBlock) wanted[static_cast<std::size_t>(*quantize)] = (extent + block - 1) / block;
   if (block < 1 || block > kMostBlock || c[2].shape() != wanted)
@@ -52,10 +54,11 @@ Values gather_block_quantized(Call& c) {
   const DType dtype = c[2].dtype();
   const auto rows = [&](std::size_t i) { return c(op::take, {c[i], c[1]}, {{"axis", std::int64_t{0}}}); };
   const int axis = *quantize + c[1].rank() - 1;
-  const Part numbers = c.as(dtype, unpacked_bits(c, rows(0), bits));
-  Part zeros = c.number_as(dtype, static_cast<double>(1 << (bits - 1)));
+  const auto unpacked_rows = [&](std::size_t i) { return narrow ? rows(i) : unpacked_bits(c, rows(i), bits); };
+  const Part numbers = c.as(dtype, unpacked_rows(0));
+  Part zeros = c.number_as(dtype, narrow ? 0 : static_cast<double>(1 << (bits - 1)));
   if (c.has(3)) {
-    const Part elements = unpacked_bits(c, rows(3), bits);
+    const Part elements = unpacked_rows(3);
     const Part whole = piece(c, elements, elements.rank() - 1, 0, wanted.back());
     zeros = repeated(c, c.as(dtype, whole), axis, block, extent);
   }

@@ -50,7 +50,11 @@ std::span<const Lowering> normalization_lowerings();          ///< BatchNormaliz
 std::span<const Lowering> pooling_lowerings();                ///< AveragePool … RoiAlign
 std::span<const Lowering> product_lowerings();                ///< Einsum, Gemm, MatMul
 std::span<const Lowering> quantization_lowerings();           ///< DequantizeLinear … QuantizeLinear
+std::span<const Lowering> quantized_attention_lowerings();    ///< ONNX Runtime's QAttention
+std::span<const Lowering> quantized_elementwise_lowerings();  ///< ONNX Runtime's QLinearAdd … QLinearWhere
+std::span<const Lowering> quantized_pooling_lowerings();      ///< ONNX Runtime's QLinearAveragePool … QLinearReduceMean
 std::span<const Lowering> quantized_product_lowerings();      ///< ConvInteger … QLinearMatMul
+std::span<const Lowering> quantized_recurrent_lowerings();    ///< ONNX Runtime's DynamicQuantizeLSTM
 std::span<const Lowering> random_lowerings();                 ///< Bernoulli … RandomUniformLike
 std::span<const Lowering> recurrent_lowerings();              ///< LSTM, GRU, RNN
 std::span<const Lowering> reduction_lowerings();              ///< ArgMax … ReduceSumSquare

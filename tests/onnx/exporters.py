@@ -3,6 +3,7 @@
 OPTIMIZER = "ONNX Runtime's optimizer"
 TRANSFORMERS = "onnxruntime.transformers"
 GENAI = "onnxruntime-genai"
+QUANTIZER = "onnxruntime.quantization"
 PYTORCH = "pytorch_export_contrib_ops"
 SKLEARN = "skl2onnx"
 WEIGHTS = "quantizers of weights"
@@ -12,6 +13,7 @@ ABOUT = {
     OPTIMIZER: "models that ONNX Runtime saved after its own optimization (`optimized_model_filepath`)",
     TRANSFORMERS: "the optimizer of transformers in ONNX Runtime's package, also by way of Optimum and Olive",
     GENAI: "its model builder, for language models",
+    QUANTIZER: "the quantizer in ONNX Runtime's package, also by way of Optimum and Olive",
     PYTORCH: "the extension in ONNX Runtime's package of PyTorch's former exporter",
     SKLEARN: "the converter of scikit-learn, asked for its option `optim`",
     WEIGHTS: "`matmul_nbits_quantizer` in ONNX Runtime's package, Olive, Optimum",
@@ -26,6 +28,9 @@ OPERATORS = {
     "com.microsoft.BiasSplitGelu": [TRANSFORMERS],
     "com.microsoft.CDist": [SKLEARN],
     "com.microsoft.DecoderMaskedMultiHeadAttention": [TRANSFORMERS],
+    "com.microsoft.DequantizeLinear": [QUANTIZER],
+    "com.microsoft.DynamicQuantizeLSTM": [QUANTIZER],
+    "com.microsoft.DynamicQuantizeMatMul": [OPTIMIZER],
     "com.microsoft.EmbedLayerNormalization": [OPTIMIZER, TRANSFORMERS],
     "com.microsoft.ExpandDims": [OLD],
     "com.microsoft.FastGelu": [OPTIMIZER, TRANSFORMERS],
@@ -38,12 +43,28 @@ OPERATORS = {
     "com.microsoft.GroupNorm": [TRANSFORMERS],
     "com.microsoft.GroupQueryAttention": [TRANSFORMERS, GENAI],
     "com.microsoft.Inverse": [PYTORCH],
+    "com.microsoft.MatMulInteger16": [QUANTIZER],
+    "com.microsoft.MatMulIntegerToFloat": [OPTIMIZER],
     "com.microsoft.MatMulNBits": [GENAI, WEIGHTS],
     "com.microsoft.MoE": [TRANSFORMERS, GENAI],
     "com.microsoft.MultiHeadAttention": [OPTIMIZER, TRANSFORMERS, GENAI],
     "com.microsoft.NhwcConv": [TRANSFORMERS],
     "com.microsoft.Pad": [OLD],
+    "com.microsoft.QAttention": [QUANTIZER],
+    "com.microsoft.QGemm": [OPTIMIZER, QUANTIZER],
+    "com.microsoft.QLinearAdd": [OPTIMIZER, QUANTIZER],
+    "com.microsoft.QLinearAveragePool": [OPTIMIZER, QUANTIZER],
+    "com.microsoft.QLinearConcat": [OPTIMIZER, QUANTIZER],
+    "com.microsoft.QLinearConv": [OPTIMIZER],
+    "com.microsoft.QLinearGlobalAveragePool": [OPTIMIZER, QUANTIZER],
+    "com.microsoft.QLinearLeakyRelu": [OPTIMIZER, QUANTIZER],
+    "com.microsoft.QLinearMul": [OPTIMIZER, QUANTIZER],
+    "com.microsoft.QLinearReduceMean": [QUANTIZER],
+    "com.microsoft.QLinearSigmoid": [OPTIMIZER, QUANTIZER],
+    "com.microsoft.QLinearSoftmax": [OPTIMIZER, QUANTIZER],
+    "com.microsoft.QLinearWhere": [OPTIMIZER, QUANTIZER],
     "com.microsoft.QMoE": [GENAI],
+    "com.microsoft.QuantizeLinear": [QUANTIZER],
     "com.microsoft.QuickGelu": [OPTIMIZER, TRANSFORMERS],
     "com.microsoft.Range": [OLD],
     "com.microsoft.RotaryEmbedding": [TRANSFORMERS, GENAI],

@@ -25,6 +25,7 @@ from onnx import helper, numpy_helper
 HERE = pathlib.Path(__file__).resolve().parent
 FAMILIES = {  # folder and suite: module
     "com.microsoft": "com_microsoft",
+    "quantized": "quantized",
 }
 IR_VERSION = 10
 OPSETS = {"": 17, "com.microsoft": 1}
@@ -72,7 +73,7 @@ def node_case(name, op, inputs, outputs, constants=(), opsets=None, domain="com.
 def graph_case(name, nodes, inputs, outputs, initializers=None, opsets=None):
     """A case of several nodes with one data set."""
     declared = [helper.make_tensor_value_info(each, helper.np_dtype_to_tensor_dtype(array.dtype), array.shape) for each, array in inputs.items()]
-    weights = [numpy_helper.from_array(np.ascontiguousarray(array), each) for each, array in (initializers or {}).items()]
+    weights = [numpy_helper.from_array(np.asarray(array, order="C"), each) for each, array in (initializers or {}).items()]
     graph = helper.make_graph(nodes, name, declared, [onnx.ValueInfoProto(name=each) for each in outputs], weights)
     model = helper.make_model(graph, ir_version=IR_VERSION, producer_name="cleave",
                               opset_imports=[helper.make_opsetid(*each) for each in (opsets or OPSETS).items()])
