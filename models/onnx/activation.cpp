@@ -1,9 +1,44 @@
-// Lowerings of activation functions, including softmax and others along an axis.
+#include "models/onnx/activation.h"
+
 #include <functional>
 
 #include "models/onnx/broadcasting.h"
 
 namespace cleave::models::onnx {
+
+Part activated(Call& c, const Activation& activation, const Part& x) {
+  const auto number = [&](double value) { return c.number_as(x.dtype(), value); };
+  const auto scaled = [&](const Part& y) { return c.multiply(y, number(activation.alpha)); };
+  const std::string& name = activation.name;
+  if (name == "affine") return c.add(scaled(x), number(activation.beta));
+  if (name == "leakyrelu") return c(op::where, {c(op::less, {x, 0}), scaled(x), x});
+  if (name == "thresholdedrelu") return c(op::where, {c(op::greater, {x, number(activation.alpha)}), x, number(0)});
+  if (name == "scaledtanh") return scaled(c(op::tanh, {c.multiply(x, number(activation.beta))}));
+  if (name == "hardsigmoid") return c(op::clip, {c.add(scaled(x), number(activation.beta)), number(0), number(1)});
+  if (name == "hardswish") return c.multiply(x, c(op::clip, {c.add(c.multiply(x, number(1.0 / 6)), number(0.5)), number(0), number(1)}));
+  if (name == "clip") return c(op::clip, {x, number(activation.alpha), number(activation.beta)});
+  if (name == "elu") return c(op::where, {c(op::less, {x, 0}), scaled(c(op::expm1, {x})), x});
+  if (name == "selu") return c.multiply(activated(c, {"elu", activation.alpha}, x), number(activation.gamma));
+  if (name == "celu") {
+    const Part below = scaled(c(op::expm1, {c.divide(x, number(activation.alpha))}));
+    return c(op::where, {c(op::less, {x, 0}), below, x});
+  }
+  if (name == "softsign") return c.divide(x, c.add(c(op::abs, {x}), number(1)));
+  if (name == "softplus") return c(op::logaddexp, {x, number(0)});
+  if (name == "parametricsoftplus") return scaled(c(op::logaddexp, {c.multiply(x, number(activation.beta)), number(0)}));
+  return c(*find_op(name), {x});
+}
+
+Part swish(Call& c, const Part& x, double alpha) {
+  return c.multiply(x, c(op::sigmoid, {alpha == 1 ? x : c.multiply(x, alpha)}));
+}
+
+Part tanh_gelu(Call& c, const Part& x) {
+  constexpr double kFactor = 1.5957691216057308;  // 2 * sqrt(2 / pi)
+  const Part slope = c.add(c.multiply(c(op::square, {x}), 0.044715 * kFactor), kFactor);
+  return c.multiply(x, c(op::sigmoid, {c.multiply(x, slope)}));
+}
+
 namespace {
 
 using Integers = std::vector<std::int64_t>;
@@ -66,15 +101,11 @@ Values hard_swish(Call& c) {
   return {c.multiply(c[0], c(op::clip, {c.add(c.multiply(c[0], 1.0 / 6), 0.5), 0, 1}))};
 }
 
-/// The approximation `x / 2 * (1 + tanh(u))` is `x * sigmoid(2 * u)`.
 Values gelu(Call& c) {
   const std::string approximate = c.text("approximate", "none");
   if (approximate == "none") return {c(op::gelu, {c[0]})};
   if (approximate != "tanh") return c.unsupported("with `approximate` = \"" + approximate + "\"");
-  constexpr double kFactor = 1.5957691216057308;  // 2 * sqrt(2 / pi)
-  const Part& x = c[0];
-  const Part inner = c.multiply(x, c.add(c.multiply(c(op::square, {x}), 0.044715 * kFactor), kFactor));
-  return {c.multiply(x, c(op::sigmoid, {inner}))};
+  return {tanh_gelu(c, c[0])};
 }
 
 Part softplus_of(Call& c, const Part& x) {
@@ -104,18 +135,18 @@ Values shrink(Call& c) {
   return {c.as(x.dtype(), c(op::where, {c(op::less, {x, -limit}), up, c(op::where, {c(op::greater, {x, limit}), down, 0})}))};
 }
 
-Part swish_of(Call& c, const Part& x) {
-  return c.multiply(x, c(op::sigmoid, {times(c, x, c.number("alpha", 1))}));
+double swish_factor(Call& c) {
+  return c.number("alpha", 1);
 }
 
-Values swish(Call& c) {
-  return {swish_of(c, c[0])};
+Values swish_node(Call& c) {
+  return {swish(c, c[0], swish_factor(c))};
 }
 
 Values swiglu(Call& c) {
   if (c[0].shape() != c[1].shape())
     return c.mistake(DiagnosticKind::shape, "`SwiGLU` of " + to_string(c[0].type()) + " and " + to_string(c[1].type()) + ", which differ");
-  return {c.multiply(swish_of(c, c[0]), c[1])};
+  return {c.multiply(swish(c, c[0], swish_factor(c)), c[1])};
 }
 
 /// Applies `function` along one axis. Before version 13, it applies to all axes from `axis` on, flattened to one.
@@ -166,7 +197,7 @@ std::span<const Lowering> activation_lowerings() {
       {"Softplus", 1, softplus},
       {"Softsign", 1, softsign},
       {"SwiGLU", 28, swiglu},
-      {"Swish", 24, swish},
+      {"Swish", 24, swish_node},
       {"ThresholdedRelu", 1, thresholded_relu},
   };
   return kRows;

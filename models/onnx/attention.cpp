@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "models/onnx/heads.h"
 #include "models/onnx/pieces.h"
 
 namespace cleave::models::onnx {
@@ -12,58 +13,7 @@ using Integers = std::vector<std::int64_t>;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// --- products of heads -------------------------------------------------------------------------------------------------------------------
-
-/// Queries [batch, heads, length, depth], keys and values. Keys and values may have fewer heads, each shared by several query heads.
-struct Heads {
-  Part query, key, value;
-
-  [[nodiscard]] std::int64_t queries() const { return query.shape()[2]; }
-  [[nodiscard]] std::int64_t keys() const { return key.shape()[2]; }
-  [[nodiscard]] double usual_scale() const { return 1 / std::sqrt(static_cast<double>(std::max<std::int64_t>(query.shape()[3], 1))); }
-};
-
-/// Stacks the query heads that share a key head as rows of one matrix; or the reverse. `heads`: the number of heads of the result.
-Part gathered(Call& c, const Part& x, std::int64_t heads) {
-  const Shape shape = x.shape();
-  return heads == 0 ? x : reshaped(c, x, {shape[0], heads, shape[1] * shape[2] / heads, shape[3]});
-}
-Part scattered(Call& c, const Part& x, const Part& query) {
-  const Shape shape = query.shape();
-  return reshaped(c, x, {shape[0], shape[1], shape[2], x.shape()[3]});
-}
-
-Part scores_of(Call& c, const Heads& of, double scale) {
-  const Part product = c(op::matmul, {gathered(c, of.query, of.key.shape()[1]), c(op::transpose, {of.key})});
-  return c.multiply(scattered(c, product, of.query), scale);
-}
-Part weighted_values(Call& c, const Heads& of, const Part& weights) {
-  return scattered(c, c(op::matmul, {gathered(c, weights, of.value.shape()[1]), of.value}), of.query);
-}
-
-bool shapes_fit(Call& c, const Heads& of) {
-  const bool ranks = of.query.rank() == 4 && of.key.rank() == 4 && of.value.rank() == 4;
-  const std::int64_t shared = ranks ? of.key.shape()[1] : 0;
-  if (ranks && shared > 0 && of.query.shape()[1] % shared == 0 && of.value.shape()[1] == shared) return true;
-  c.mistake(DiagnosticKind::shape, "`" + std::string(c.op()) + "` of " + to_string(of.query.type()) + ", " + to_string(of.key.type()) +
-                                       " and " + to_string(of.value.type()) + ": they have no heads in common");
-  return false;
-}
-
 // --- Attention ---------------------------------------------------------------------------------------------------------------------------
-
-/// Splits [batch, length, heads * depth] into [batch, heads, length, depth].
-std::optional<Part> split_heads(Call& c, const Part& x, const char* attribute) {
-  if (x.rank() != 3) return x;
-  const std::int64_t heads = c.integer(attribute, 0);
-  const Shape shape = x.shape();
-  if (heads < 1 || shape[2] % heads != 0) {
-    c.mistake(DiagnosticKind::value, "`" + std::string(c.op()) + "` of " + to_string(x.type()) + " needs `" + attribute +
-                                         "`, the heads that its last axis divides into");
-    return std::nullopt;
-  }
-  return permuted(c, c.reshape(x, {shape[0], shape[1], heads, shape[2] / heads}), {0, 2, 1, 3});
-}
 
 /// Which keys each query may attend to.
 struct Sight {
@@ -166,7 +116,7 @@ Values attention(Call& c) {
     of.value = c(op::concat, {c.as(of.value.dtype(), c[5]), of.value}, {{"axis", std::int64_t{2}}});
     present_key = of.key, present_value = c.as(c[2].dtype(), of.value);
   }
-  if (!shapes_fit(c, of)) return c.poison();
+  if (!heads_fit(c, of)) return c.poison();
   const double scale = c.number("scale", of.usual_scale());
   const bool whole = c.number("softcap", 0) <= 0 && !c.wants(3);
   const Sight seen = sight(c, of, whole);
@@ -178,10 +128,7 @@ Values attention(Call& c) {
   } else {
     result = attend_in_parts(c, of, seen.mask, scale, inner);
   }
-  if (c[0].rank() == 3) {
-    const Shape shape = result.shape();
-    result = c.reshape(permuted(c, result, {0, 2, 1, 3}), {shape[0], shape[2], shape[1] * shape[3]});
-  }
+  if (c[0].rank() == 3) result = joined_heads(c, result);
   return {result, present_key, present_value, inner};
 }
 
@@ -198,7 +145,7 @@ std::optional<Part> modified(Call& c, const Part& x, std::string_view graph) {
 
 Values flex_attention(Call& c) {
   const Heads of{c[0], c[1], c[2]};
-  if (!shapes_fit(c, of)) return c.poison();
+  if (!heads_fit(c, of)) return c.poison();
   const DType dtype = of.query.dtype();
   const double scale = c.number("scale", of.usual_scale());
   const DType precise = promote(dtype, c.has_attribute("softmax_precision") ? c.dtype("softmax_precision").value_or(dtype) : DType::f32);

@@ -131,6 +131,12 @@ std::optional<Array> Call::tensor(std::string_view name) {
   return std::nullopt;
 }
 
+const NarrowType* Call::narrow_tensor(std::string_view name) {
+  const AttributeProto* found = attribute(name);
+  const auto value = found ? found->tensor() : std::nullopt;
+  return value ? narrow_type(value->data_type) : nullptr;
+}
+
 std::optional<std::string_view> Call::graph(std::string_view name) {
   const AttributeProto* found = attribute(name);
   return checked(*this, name, found, found ? found->graph() : std::nullopt);
@@ -143,6 +149,13 @@ std::optional<DType> Call::dtype(std::string_view name) {
   if (!found)
     mistake(DiagnosticKind::unsupported, quoted(op()) + " to elements of " + element_type_name(*number) + ", which cleave does not have");
   return found;
+}
+
+std::optional<ElementType> Call::element(std::string_view name) {
+  const NarrowType* const narrow = narrow_type(integer(name, 0));
+  if (narrow) return ElementType{narrow->carrier, narrow};
+  const std::optional<DType> found = dtype(name);
+  return found ? std::optional(ElementType{*found}) : std::nullopt;
 }
 
 void Call::ignore(std::initializer_list<std::string_view> names) {
@@ -163,6 +176,12 @@ std::optional<Array> Call::known(std::size_t i) const {
 
 std::optional<Array> Call::known(const Value& value) const {
   return value.sequence ? std::nullopt : reader_.known().of(value.part.operand());
+}
+
+std::optional<Array> Call::constant_operand(std::size_t i) const {
+  if (!has(i) || operands_[i].sequence || !operands_[i].part.operand().value.valid()) return std::nullopt;
+  const Node& producer = reader_.tracer().graph().producer(operands_[i].part.operand().value);
+  return producer.kind == NodeKind::constant ? std::optional(producer.attributes.get<Array>("value")) : std::nullopt;
 }
 
 std::string Call::advice(std::size_t i) const {
@@ -257,7 +276,11 @@ std::optional<std::vector<std::int64_t>> Call::axes(const std::vector<std::int64
 }
 
 Values Call::inline_graph(std::string_view graph, Values inputs) {
-  return reader_.inline_graph(graph, std::move(inputs), names_, where_);
+  Values results = reader_.inline_graph(graph, std::move(inputs), names_, where_);
+  const auto narrow = std::find_if(results.begin(), results.end(), [](const Value& value) { return value.narrow; });
+  if (narrow == results.end() || takes_narrow(op())) return results;
+  unsupported("with a graph that gives values of " + std::string(narrow->narrow->name));
+  return Values(results.size());
 }
 
 std::vector<std::string_view> Call::graph_inputs(std::string_view graph) {

@@ -69,9 +69,13 @@ class Call : public Composer {
   [[nodiscard]] std::optional<std::vector<double>> numbers(std::string_view name);
   [[nodiscard]] std::optional<std::vector<std::string>> texts(std::string_view name);
   [[nodiscard]] std::optional<Array> tensor(std::string_view name);
+  /// The narrow type of an attribute's tensor, if it has one; else null.
+  [[nodiscard]] const NarrowType* narrow_tensor(std::string_view name);
   [[nodiscard]] std::optional<std::string_view> graph(std::string_view name);
   /// The element type that an integer attribute (`to`, `dtype`) denotes; reported if cleave lacks it.
   [[nodiscard]] std::optional<DType> dtype(std::string_view name);
+  /// The same for operators that take narrow types too.
+  [[nodiscard]] std::optional<ElementType> element(std::string_view name);
   [[nodiscard]] bool has_attribute(std::string_view name) { return attribute(name) != nullptr; }
   void ignore(std::initializer_list<std::string_view> names);
   /// The first attribute of the node that was neither read nor ignored.
@@ -81,8 +85,10 @@ class Call : public Composer {
   /// The operand's value, if it follows from constants, shapes and frozen inputs alone.
   [[nodiscard]] std::optional<Array> known(std::size_t i) const;
   [[nodiscard]] std::optional<Array> known(const Value& value) const;  ///< the same for any value
-  /// The same as integers in row-major order. An unknown value is reported, with advice how to make it known. `what` says what depends on
-  /// it ("the shape of the result").
+  /// The operand's value, if it is a constant of the program: an initializer that no run replaces, or the result of `Constant`.
+  [[nodiscard]] std::optional<Array> constant_operand(std::size_t i) const;
+  /// A known operand as integers in row-major order. An unknown value is reported, with advice how to make it known. `what` says what
+  /// depends on it ("the shape of the result").
   [[nodiscard]] std::optional<std::vector<std::int64_t>> known_integers(std::size_t i, std::string_view what);
   [[nodiscard]] std::optional<std::vector<double>> known_numbers(std::size_t i, std::string_view what);
   /// Operand `i` if it is present, else the attribute: for axes, steps and others that became operands in a later version.

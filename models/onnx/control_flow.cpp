@@ -44,6 +44,16 @@ Values failing(Call& c, const ArmMistake& arm, const Values& whole) {
   return values_of(c, c.tracer().apply(*find_op("host_call"), {}, std::move(attributes), location));
 }
 
+/// The results of a branch, with the narrow types that both arms give.
+Values of_both_arms(Call& c, Values results, const Values& first, const Values& second) {
+  for (std::size_t i = 0; i < std::min(results.size(), first.size()); ++i) {
+    if (first[i].narrow != second[i].narrow && !first[i].poisoned() && !second[i].poisoned())
+      return c.mistake(DiagnosticKind::type, "the arms of `If` give different element types");
+    results[i].narrow = first[i].narrow;
+  }
+  return results;
+}
+
 /// An `If` of which one arm can be read. That arm is traced as the then arm; for an else arm the condition is negated.
 Values with_one_arm(Call& c, std::string_view graph, bool then, const ArmMistake& broken) {
   const Part condition = scalar(c, c[0]);
@@ -53,9 +63,9 @@ Values with_one_arm(Call& c, std::string_view graph, bool then, const ArmMistake
   tracer.begin_otherwise();
   const bool whole = plain(given) && std::none_of(given.begin(), given.end(), [](const Value& value) { return value.poisoned(); });
   const std::vector<Tracer::State> nothing;
-  const Values results =
+  Values results =
       values_of(c, tracer.end_branch(whole ? states(c, given) : nothing, whole ? states(c, failing(c, broken, given)) : nothing));
-  if (whole) return results;
+  if (whole) return of_both_arms(c, std::move(results), given, given);
   return plain(given) ? c.poison() : c.unsupported(kNoResult);
 }
 
@@ -82,7 +92,7 @@ Values if_(Call& c) {
   const bool equal = first.size() == second.size() && plain(first) && plain(second);
   Values results = values_of(c, tracer.end_branch(equal ? states(c, first) : std::vector<Tracer::State>(),
                                                   equal ? states(c, second) : std::vector<Tracer::State>()));
-  if (equal) return results;
+  if (equal) return of_both_arms(c, std::move(results), first, second);
   return first.size() != second.size() ? c.mistake(DiagnosticKind::type, "the arms of `If` give different numbers of values")
                                        : c.unsupported(kNoResult);
 }

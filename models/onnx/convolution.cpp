@@ -1,4 +1,5 @@
-// Lowerings of convolutions, including transposed and deformable ones, and of Col2Im.
+#include "models/onnx/convolution.h"
+
 #include <algorithm>
 #include <numeric>
 
@@ -9,25 +10,34 @@ namespace {
 
 using Integers = std::vector<std::int64_t>;
 
+/// Whether the node's `kernel_shape`, if present, is that of the weight. If not, reports it.
+bool kernel_fits(Call& c, const Part& window_weight) {
+  const auto kernel = c.integers("kernel_shape");
+  const Shape weight = window_weight.shape();
+  if (!kernel || kernel->empty() || (weight.size() >= 2 && std::equal(kernel->begin(), kernel->end(), weight.begin() + 2, weight.end())))
+    return true;
+  c.mistake(DiagnosticKind::shape, "`" + std::string(c.op()) + "`: `kernel_shape` is " + to_string(Shape(*kernel)) +
+                                       ", and the weight is " + to_string(window_weight.type()));
+  return false;
+}
+
+}  // namespace
+
+std::optional<Attributes> conv_attributes(Call& c, const Part& weight) {
+  Attributes attributes = window_attributes(c);
+  if (const std::int64_t groups = c.integer("group", 1); groups != 1) attributes.set("group", groups);
+  return kernel_fits(c, weight) ? std::optional(std::move(attributes)) : std::nullopt;
+}
+
+namespace {
+
 std::int64_t product(std::span<const std::int64_t> extents) {
   return std::accumulate(extents.begin(), extents.end(), std::int64_t{1}, std::multiplies<>());
 }
 
-/// Whether the node's `kernel_shape`, if present, is that of the weight. If not, reports it.
-bool kernel_fits(Call& c) {
-  const auto kernel = c.integers("kernel_shape");
-  const Shape weight = c[1].shape();
-  if (!kernel || kernel->empty() || (weight.size() >= 2 && std::equal(kernel->begin(), kernel->end(), weight.begin() + 2, weight.end())))
-    return true;
-  c.mistake(DiagnosticKind::shape, "`" + std::string(c.op()) + "`: `kernel_shape` is " + to_string(Shape(*kernel)) +
-                                       ", and the weight is " + to_string(c[1].type()));
-  return false;
-}
-
 Values conv(Call& c) {
-  Attributes attributes = window_attributes(c);
-  if (const std::int64_t groups = c.integer("group", 1); groups != 1) attributes.set("group", groups);
-  return kernel_fits(c) ? Values{c(op::conv, c.parts(), std::move(attributes))} : c.poison();
+  std::optional<Attributes> attributes = conv_attributes(c, c[1]);
+  return attributes ? Values{c(op::conv, c.parts(), *std::move(attributes))} : c.poison();
 }
 
 // --- transposed --------------------------------------------------------------------------------------------------------------------------
@@ -60,7 +70,7 @@ Values conv_transpose(Call& c) {
   if (const std::int64_t groups = c.integer("group", 1); groups != 1) attributes.set("group", groups);
   if (auto extra = c.integers("output_padding"); extra && !extra->empty()) attributes.set("output_padding", *std::move(extra));
   auto wanted = c.integers("output_shape");
-  if (!kernel_fits(c)) return c.poison();
+  if (!kernel_fits(c, c[1])) return c.poison();
   const Shape x = c[0].shape(), weight = c[1].shape();
   const auto automatic = attributes.get_or<std::string>("auto_pad", "valid");
   const std::size_t axes = x.size() < 2 ? 0 : x.size() - 2;
@@ -105,7 +115,7 @@ Part undeformed_places(Call& c, const Shape& in, const Shape& kernel, const Shap
 Values deform_conv(Call& c) {
   const Attributes window = window_attributes(c);
   const std::int64_t groups = c.integer("group", 1), moved = c.integer("offset_group", 1);
-  if (!kernel_fits(c)) return c.poison();
+  if (!kernel_fits(c, c[1])) return c.poison();
   const Shape x = c[0].shape(), weight = c[1].shape(), offset = c[2].shape();
   if (x.size() != 4 || weight.size() != 4 || offset.size() != 4) return c.unsupported("of other than images with rows and columns");
   const Shape kernel = {weight[2], weight[3]}, out = {offset[2], offset[3]};

@@ -7,7 +7,7 @@ namespace {
 Values constant(Call& c) {
   if (c.has_attribute("value")) {
     const std::optional<Array> value = c.tensor("value");
-    return value ? Values{c.constant(*value)} : c.poison();
+    return value ? Values{{c.constant(*value), c.narrow_tensor("value")}} : c.poison();
   }
   if (const auto number = c.number("value_float")) return {c.scalar(static_cast<float>(*number))};
   if (const auto number = c.integer("value_int")) return {c.scalar(*number)};
@@ -25,12 +25,14 @@ Values constant_of_shape(Call& c) {
   if (!shape) return c.poison();
   const Array value = c.has_attribute("value") ? c.tensor("value").value_or(Array()) : Array();
   if (value.size() != 1) return c.mistake(DiagnosticKind::value, "`ConstantOfShape`: `value` is one element");
+  const NarrowType* const narrow = c.narrow_tensor("value");
   AttributeValue element = value.at(0);
   if (value.dtype() == DType::boolean) element = value.at(0) != 0;
   if (value.dtype() == DType::i64) element = *value.data<std::int64_t>();
   if (value.dtype() == DType::u64 && value.at(0) >= 0x1p53)
     return {c(op::broadcast_to, {c.reshape(c.constant(value), {})}, {{"shape", *shape}})};
-  return {c(op::full, std::initializer_list<Part>{}, {{"shape", *shape}, {"value", element}, {"dtype", value.dtype()}})};
+  const Part filled = c(op::full, std::initializer_list<Part>{}, {{"shape", *shape}, {"value", element}, {"dtype", value.dtype()}});
+  return {{filled, narrow}};
 }
 
 Values range(Call& c) {
@@ -40,6 +42,7 @@ Values range(Call& c) {
   Attributes attributes{{"dtype", dtype}};
   for (std::size_t i = 0; i < 3; ++i) {
     static constexpr const char* kNames[] = {"start", "stop", "step"};
+    if (i == 2 && !c.has(2)) break;  // in ONNX Runtime's own operator the step may be left out
     const auto numbers = c.known_numbers(i, kHowMany);
     if (!numbers) return c.poison();
     if (numbers->size() != 1) return c.mistake(DiagnosticKind::shape, "`Range` takes three scalars");
@@ -68,10 +71,8 @@ Values eye_like(Call& c) {
 
 std::span<const Lowering> creation_lowerings() {
   static constexpr Lowering kRows[] = {
-      {"Constant", 1, constant},
-      {"ConstantOfShape", 9, constant_of_shape},
-      {"EyeLike", 9, eye_like},
-      {"Range", 11, range},
+      {"Constant", 1, constant}, {"ConstantOfShape", 9, constant_of_shape}, {"EyeLike", 9, eye_like},
+      {"Range", 11, range},      {"com.microsoft.Range", 1, range},
   };
   return kRows;
 }

@@ -86,6 +86,7 @@ void GraphReader::declare_initializer(const TensorProto& tensor, Environment& na
     value = Part(tracer_, tracer_.parameter(name, array->type(), std::move(attributes), location));
     if (value.part.operand().value.valid()) known_.set(value.part.operand().value, *array);
   }
+  value.narrow = narrow_type(tensor.data_type);
   if (!names.values.emplace(tensor.name, std::move(value)).second)
     error(DiagnosticKind::value, location, "two initializers have this name");
 }
@@ -132,15 +133,16 @@ Value GraphReader::declare_input(const ValueInfo& info) {
   inputs_.insert(name);
   const SourceLocation location = locations_.named("input", name);
   const bool tensor = info.kind == ValueInfo::Kind::tensor;
-  const std::optional<DType> dtype = tensor ? element_type(info.element_type) : std::nullopt;
+  const std::optional<DType> dtype = tensor ? carried_type(info.element_type) : std::nullopt;
   if (!dtype) {
     foreign_.push_back("`" + name + "` is " + (tensor ? "of " + element_type_name(info.element_type) : kind_name(info.kind)));
     return {};
   }
   const std::optional<TensorType> type = input_type(info, *dtype);
   if (!type) return {};
-  if (options_.constants.contains(name)) return frozen(info, *type);
-  return Part(tracer_, tracer_.input(name, *type, {}, location));
+  Value value = options_.constants.contains(name) ? frozen(info, *type) : Part(tracer_, tracer_.input(name, *type, {}, location));
+  value.narrow = narrow_type(info.element_type);
+  return value;
 }
 
 /// -1 stands for an open size; only a frozen input may have one.

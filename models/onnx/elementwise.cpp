@@ -1,4 +1,4 @@
-// Lowerings of element-wise operators: arithmetic, mathematics, comparisons, logic, bits, choices and conversions.
+// Lowerings of element-wise operators: arithmetic, mathematics, comparisons, logic, bits and choices.
 #include "models/onnx/broadcasting.h"
 #include "models/onnx/pieces.h"
 #include "models/onnx/table.h"
@@ -79,17 +79,6 @@ Values clip(Call& c) {
   return elements(c, x);
 }
 
-Values cast(Call& c) {
-  c.ignore({"saturate", "round_mode"});  // for element types that cleave lacks
-  const std::optional<DType> dtype = c.dtype("to");
-  return dtype ? elements(c, c.as(*dtype, c[0])) : c.poison();
-}
-
-Values cast_like(Call& c) {
-  c.ignore({"saturate", "round_mode"});
-  return {c.as(c[1].dtype(), c[0])};
-}
-
 Values where(Call& c) {
   return elements(c, c(op::where, {c[0], c[1], c[2]}));
 }
@@ -132,8 +121,6 @@ std::span<const Lowering> elementwise_lowerings() {
       {"BitwiseNot", 18, unary, &op::bitwise_invert, true},
       {"BitwiseOr", 18, binary, &op::bitwise_or, true},
       {"BitwiseXor", 18, binary, &op::bitwise_xor, true},
-      {"Cast", 6, cast, {}, true},
-      {"CastLike", 15, cast_like},
       {"Ceil", 1, unary, &op::ceil, true},
       {"Clip", 1, clip, {}, true},
       {"Cos", 7, unary, &op::cos, true},

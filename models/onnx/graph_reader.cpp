@@ -95,6 +95,10 @@ void GraphReader::add_weight_outputs(const Environment& names) {
 Values GraphReader::read_call(const std::map<std::string_view, Operand>& given) {
   Environment names;
   for (const auto& [name, operand] : given) names.values.emplace(name, Part(tracer_, operand));
+  for_each(model_.graph, kGraphInput, [&](std::string_view bytes) {
+    const ValueInfo info = parse_value_info(bytes);
+    if (const auto found = names.values.find(info.name); found != names.values.end()) found->second.narrow = narrow_type(info.element_type);
+  });
   for_each(model_.graph, kGraphInitializer, [&](std::string_view bytes) {
     const TensorProto tensor = parse_tensor(bytes);
     if (!exhausted() && !given.contains(tensor.name)) declare_initializer(tensor, names, false);
@@ -182,6 +186,12 @@ Values GraphReader::lower(const NodeProto& node, const Values& operands, const S
                 "`");
       return poison;
     }
+    if (operands[i].narrow && !takes_narrow(op)) {
+      error(DiagnosticKind::unsupported, location,
+            "`" + op + "` does not take elements of " + std::string(operands[i].narrow->name) + ", as `" + std::string(node.inputs[i]) +
+                "` has; `Cast` or `DequantizeLinear` converts them");
+      return poison;
+    }
     if (!operands[i].count || lowering->takes_bounded) continue;
     error(DiagnosticKind::unsupported, location,
           "`" + op + "` needs to know how large `" + std::string(node.inputs[i]) + "` is, and that depends on data");
@@ -209,6 +219,7 @@ Values GraphReader::lower_placed(const Lowering& row, const NodeProto& node, con
       if (!node.outputs[i].empty())
         error(DiagnosticKind::unsupported, location, "`" + qualified(node) + "` gives no result " + std::to_string(i + 1));
   results.resize(node.outputs.size());
+  if (!operands.empty() && !results.empty() && keeps_element_type(row.op)) results[0].narrow = operands[0].narrow;
   if (records_) (*records_)[number] = record(node, version, operands, results, names);
   return results;
 }

@@ -144,6 +144,8 @@ std::span<const Lowering> indexing_lowerings() {
       {"ScatterElements", 11, scatter_elements},
       {"ScatterND", 11, scatter_nd},
       {"Trilu", 14, trilu},
+      {"com.microsoft.GatherND", 1, gather_nd, {}, true},
+      {"com.microsoft.Trilu", 1, trilu},
   };
   return kRows;
 }

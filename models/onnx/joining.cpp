@@ -212,6 +212,7 @@ std::span<const Lowering> joining_lowerings() {
   static constexpr Lowering kRows[] = {
       {"CenterCropPad", 18, center_crop_pad}, {"Concat", 1, concat, {}, true}, {"Pad", 1, pad},
       {"Split", 1, split, {}, true},          {"Tile", 1, tile_axis},          {"Tile", 6, tile},
+      {"com.microsoft.Pad", 1, pad},
   };
   return kRows;
 }

@@ -2,7 +2,9 @@
 // along a sequence and replace attention.
 #include <cmath>
 
+#include "models/onnx/caches.h"
 #include "models/onnx/pieces.h"
+#include "models/onnx/rotary.h"
 
 namespace cleave::models::onnx {
 namespace {
@@ -10,27 +12,6 @@ namespace {
 using Integers = std::vector<std::int64_t>;
 
 // --- RotaryEmbedding ---------------------------------------------------------------------------------------------------------------------
-
-/// Every second element of the last axis, beginning with element `from`.
-Part every_second(Call& c, const Part& x, std::int64_t from) {
-  const Shape shape = x.shape();
-  Integers starts(shape.size(), 0), steps(shape.size(), 1);
-  starts.back() = from;
-  steps.back() = 2;
-  return c(op::slice, {x}, {{"starts", starts}, {"stops", shape}, {"steps", steps}});
-}
-
-/// Rotates pairs of elements, taken as coordinates of points, each by its angle.
-Part turned(Call& c, const Part& x, const Part& cosine, const Part& sine, bool interleaved) {
-  const int last = x.rank() - 1;
-  const std::int64_t size = x.shape().back();
-  const Part first = interleaved ? every_second(c, x, 0) : piece(c, x, last, 0, size / 2);
-  const Part second = interleaved ? every_second(c, x, 1) : piece(c, x, last, size / 2, size);
-  const Part real = c.subtract(c.multiply(cosine, first), c.multiply(sine, second));
-  const Part imaginary = c.add(c.multiply(sine, first), c.multiply(cosine, second));
-  if (!interleaved) return c(op::concat, {real, imaginary}, {{"axis", std::int64_t{last}}});
-  return c.reshape(c(op::stack, {real, imaginary}, {{"axis", std::int64_t{last} + 1}}), x.shape());
-}
 
 Values rotary_embedding(Call& c) {
   const Shape shape = c[0].shape();
@@ -47,18 +28,17 @@ Values rotary_embedding(Call& c) {
     return c(op::expand_dims, {table}, {{"axis", std::int64_t{packed ? 2 : 1}}});
   };
   const Part cosine = angles(1), sine = angles(2);
+  if (cosine.operand().poisoned() || sine.operand().poisoned()) return c.poison();
   if (turns > size || turns < 2 || turns % 2 != 0 || cosine.shape().back() != turns / 2 || sine.shape().back() != turns / 2)
     return c.mistake(DiagnosticKind::shape, "`RotaryEmbedding` turns " + std::to_string(turns) + " of " + std::to_string(size) +
                                                 " elements, by tables " + to_string(c[1].type()) + " and " + to_string(c[2].type()));
-  Part result = turned(c, piece(c, x, 3, 0, turns), cosine, sine, interleaved);
-  if (turns < size) result = c(op::concat, {result, piece(c, x, 3, turns, size)}, {{"axis", std::int64_t{3}}});
+  const Part result = rotated(c, x, cosine, sine, interleaved);
   return {reshaped(c, result, shape)};
 }
 
 // --- TensorScatter -----------------------------------------------------------------------------------------------------------------------
 
-/// Writes into each sample of the cache at the sample's own position: by slice updates, which can be in place. With `mode` circular, or for
-/// many samples, by scatter.
+/// Writes into each sample of the cache at the sample's own position.
 Values tensor_scatter(Call& c) {
   const Part &cache = c[0], &update = c[1];
   const std::string mode = c.text("mode", "linear");
@@ -67,28 +47,10 @@ Values tensor_scatter(Call& c) {
   if (*axis == 0) return c.mistake(DiagnosticKind::value, "`TensorScatter` along the axis of the batch");
   if (mode != "linear" && mode != "circular")
     return c.mistake(DiagnosticKind::value, "`TensorScatter`: `mode` is linear or circular, not " + mode);
-  const std::int64_t batch = cache.shape()[0];
-  const auto window = [&](const Part& into, const Part& what, std::int64_t sample, const Part& at) {
-    Parts operands{into, what};
-    for (int each = 0; each < cache.rank(); ++each) operands.push_back(each == 0 ? Part(sample) : each == *axis ? at : Part(0));
-    return c(op::dynamic_update_slice, operands);
-  };
-  if (!c.has(2)) return {window(cache, update, 0, Part(0))};
-  constexpr std::int64_t kFewSamples = 16;
-  if (mode == "linear" && batch <= kFewSamples) {
-    Part result = cache;
-    for (std::int64_t i = 0; i < batch; ++i) result = window(result, piece(c, update, 0, i, i + 1), i, element(c, c[2], 0, i));
-    return {result};
-  }
-  const auto at = static_cast<std::size_t>(*axis);
-  Shape samples(at + 1, 1), places(update.shape().size() - at, 1);
-  samples[0] = batch;
-  places[0] = update.shape()[at];
-  samples.insert(samples.end(), places.begin() + 1, places.end());
-  const Part numbers = c(op::arange, {}, {{"start", std::int64_t{0}}, {"stop", places[0]}, {"dtype", c[2].dtype()}});
-  Part index = c.add(c.reshape(c[2], samples), c.reshape(numbers, places));
-  if (mode == "circular") index = c(op::remainder, {index, cache.shape()[at]});
-  return {c(op::scatter, {cache, c(op::broadcast_to, {index}, {{"shape", update.shape()}}), update}, {{"axis", std::int64_t{*axis}}})};
+  if (c.has(2)) return {written_at(c, cache, update, c[2], *axis, mode == "circular")};
+  Parts operands{cache, update};
+  operands.resize(2 + cache.shape().size(), Part(0));
+  return {c(op::dynamic_update_slice, operands)};
 }
 
 // --- CausalConvWithState -----------------------------------------------------------------------------------------------------------------

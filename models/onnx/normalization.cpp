@@ -1,23 +1,35 @@
-// Lowerings of normalizations: by batch, layer, group and instance statistics, and by norms.
+#include "models/onnx/normalization.h"
+
 #include <algorithm>
 
 #include "models/onnx/broadcasting.h"
 
 namespace cleave::models::onnx {
+
+Parts alike(Call& c, Parts parts) {
+  DType widest = parts[0].dtype();
+  for (const Part& part : parts) widest = promote(widest, part.dtype());
+  for (Part& part : parts) part = c.as(widest, part);
+  return parts;
+}
+
+WithStatistics normalized_with_statistics(Call& c, const Part& x, std::int64_t axis, double epsilon, bool with_mean) {
+  std::vector<std::int64_t> axes;
+  for (std::int64_t each = axis; each < x.rank(); ++each) axes.push_back(each);
+  const Attributes over{{"axis", axes}, {"keepdims", true}};
+  const Part wide = c.as(promote(x.dtype(), DType::f32), x);
+  const Part mean = with_mean ? c(op::mean, {wide}, over) : Part();
+  const Part distance = with_mean ? c.subtract(wide, mean) : wide;
+  const Part factor = c(op::rsqrt, {c.add(c(op::mean, {c(op::square, {distance})}, over), epsilon)});
+  return {c.multiply(distance, factor), mean, factor};
+}
+
 namespace {
 
 using Integers = std::vector<std::int64_t>;
 
 double epsilon(Call& c) {
   return c.number("epsilon", 1e-5F);
-}
-
-/// Converts operands to the widest of their types, since the vocabulary's functions take operands of one type.
-Parts alike(Call& c, Parts parts) {
-  DType widest = parts[0].dtype();
-  for (const Part& part : parts) widest = promote(widest, part.dtype());
-  for (Part& part : parts) part = c.as(widest, part);
-  return parts;
 }
 
 // --- over the batch ----------------------------------------------------------------------------------------------------------------------
@@ -67,17 +79,12 @@ Part over_rows(Call& c, const OpDef& function, int axis) {
   return c.has(2) ? c.add(y, c[2]) : y;
 }
 
-/// Layer normalization as separate operations, since the mean and the factor are results too.
+/// Scale and bias are applied before the result is converted to its type.
 Values layer_with_statistics(Call& c, int axis, DType statistics) {
-  const Part x = c.as(promote(c[0].dtype(), DType::f32), c[0]);
-  Integers axes;
-  for (std::int64_t each = axis; each < x.rank(); ++each) axes.push_back(each);
-  const Attributes over{{"axis", axes}, {"keepdims", true}};
-  const Part mean = c(op::mean, {x}, over), distance = c.subtract(x, mean);
-  const Part factor = c(op::rsqrt, {c.add(c(op::mean, {c(op::square, {distance})}, over), epsilon(c))});
-  Part y = c.multiply(c.multiply(distance, factor), c[1]);
+  const WithStatistics all = normalized_with_statistics(c, c[0], axis, epsilon(c), true);
+  Part y = c.multiply(all.normalized, c[1]);
   if (c.has(2)) y = c.add(y, c[2]);
-  return {c.as(c[0].dtype(), y), c.as(statistics, mean), c.as(statistics, factor)};
+  return {c.as(c[0].dtype(), y), c.as(statistics, all.mean), c.as(statistics, all.factor)};
 }
 
 Values layer_normalization(Call& c) {
@@ -93,6 +100,16 @@ Values rms_normalization(Call& c) {
   c.ignore({"stash_type"});  // f32, or the wider operand type
   const std::optional<int> axis = c.axis(c.integer("axis", -1), c[0].rank());
   return axis ? Values{c.as(c[1].dtype(), over_rows(c, op::rms_norm, *axis))} : c.poison();
+}
+
+/// ONNX Runtime's older form of RMSNormalization, with the factor as second result.
+Values simplified_normalization(Call& c) {
+  if (!c.wants(1)) return rms_normalization(c);
+  c.ignore({"stash_type"});
+  const std::optional<int> axis = c.axis(c.integer("axis", -1), c[0].rank());
+  if (!axis) return c.poison();
+  const WithStatistics all = normalized_with_statistics(c, c[0], *axis, epsilon(c), false);
+  return {c.as(c[1].dtype(), c.multiply(all.normalized, c[1])), all.factor};
 }
 
 // --- over groups and channels ------------------------------------------------------------------------------------------------------------
@@ -154,10 +171,11 @@ std::span<const Lowering> normalization_lowerings() {
       {"GroupNormalization", 18, group_normalization},
       {"InstanceNormalization", 1, instance_normalization},
       {"LRN", 1, lrn},
-      {"LayerNormalization", 17, layer_normalization},
+      {"LayerNormalization", 1, layer_normalization},  // below 17 as ONNX Runtime defines it
       {"LpNormalization", 1, lp_normalization},
       {"MeanVarianceNormalization", 9, mean_variance_normalization},
       {"RMSNormalization", 23, rms_normalization},
+      {"SimplifiedLayerNormalization", 1, simplified_normalization},
   };
   return kRows;
 }

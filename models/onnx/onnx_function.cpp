@@ -15,7 +15,7 @@ std::string quote(std::string_view name) {
 }
 
 std::string element_type_text(const ValueInfo& info) {
-  const std::optional<DType> dtype = element_type(info.element_type);
+  const std::optional<DType> dtype = carried_type(info.element_type);
   return dtype ? std::string(to_string(*dtype)) : element_type_name(info.element_type);
 }
 
@@ -55,7 +55,7 @@ Status OnnxFunction::read_declarations() {
   for_each(file_.model().graph, kGraphInput, [&](std::string_view bytes) {
     const ValueInfo info = parse_value_info(bytes);
     if (initialized.contains(info.name)) return;
-    const std::optional<DType> dtype = element_type(info.element_type);
+    const std::optional<DType> dtype = carried_type(info.element_type);
     takes_.push_back({std::string(info.name), dtype && info.dims ? declared_type(*dtype, *info.dims) : ""});
     inputs_.push_back(info);
   });
@@ -94,7 +94,7 @@ std::optional<std::string> OnnxFunction::mismatch(const std::string& name, std::
   for (std::size_t i = 0; i < inputs_.size(); ++i) {
     const ValueInfo& info = inputs_[i];
     const std::string what = quote(info.name), text = takes_[i].type.empty() ? element_type_text(info) : takes_[i].type;
-    const std::optional<DType> dtype = element_type(info.element_type);
+    const std::optional<DType> dtype = carried_type(info.element_type);
     if (info.kind != ValueInfo::Kind::tensor || !dtype) return quote(name) + " cannot be called: " + what + " is no array that cleave has";
     if (given[i].dtype != *dtype)
       return quote(name) + " takes " + text + " as " + what + ", not " + to_string(given[i]) + "; `astype` converts it";
@@ -158,7 +158,7 @@ OnnxFunction::Called OnnxFunction::call(Tracer& tracer, const std::string& name,
   std::vector<TensorType> types;
   for (std::size_t i = 0; i < inputs_.size(); ++i) {
     Operand argument = arguments[i];
-    if (const auto dtype = element_type(inputs_[i].element_type); argument.literal && dtype)
+    if (const auto dtype = carried_type(inputs_[i].element_type); argument.literal && dtype)
       argument = tracer.materialize(argument, location, *dtype);
     const TensorType* type = tracer.type(argument);
     if (!type) return called;  // reported where it was made

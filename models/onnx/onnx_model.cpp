@@ -58,7 +58,7 @@ std::vector<DeclaredInput> onnx_inputs(const std::string& path) {
   std::vector<DeclaredInput> inputs;
   for_each(model.graph, kGraphInput, [&](std::string_view bytes) {
     const ValueInfo info = parse_value_info(bytes);
-    const std::optional<DType> dtype = element_type(info.element_type);
+    const std::optional<DType> dtype = carried_type(info.element_type);
     if (!initialized.contains(info.name) && dtype && info.dims)
       inputs.push_back({std::string(info.name), declared_type(*dtype, *info.dims)});
   });

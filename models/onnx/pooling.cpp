@@ -11,19 +11,6 @@ namespace {
 
 using Integers = std::vector<std::int64_t>;
 
-/// Window attributes, and those that only pools have; nothing after a mistake.
-std::optional<Attributes> pool_attributes(Call& c) {
-  Attributes attributes = window_attributes(c);
-  auto kernel = c.integers("kernel_shape");
-  if (!kernel) {
-    c.mistake(DiagnosticKind::value, "`" + std::string(c.op()) + "` needs `kernel_shape`");
-    return std::nullopt;
-  }
-  attributes.set("kernel_shape", *std::move(kernel));
-  attributes.set("ceil_mode", c.flag("ceil_mode"));
-  return attributes;
-}
-
 /// Whether each window has one element, as exporters write adaptive pools whose input already has the size: then the pool does nothing.
 bool takes_all_as_it_is(const Attributes& attributes) {
   const auto all = [&](const char* name, std::int64_t number) {

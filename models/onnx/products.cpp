@@ -1,8 +1,27 @@
-// Lowerings of matrix products.
-#include "models/onnx/call.h"
+#include "models/onnx/products.h"
+
 #include "models/onnx/written_out_attention.h"
 
 namespace cleave::models::onnx {
+
+Part scaled(Call& c, const Part& x, double factor) {
+  return factor == 1 ? x : c.as(x.dtype(), c.multiply(x, factor));
+}
+
+/// A transposed operand is not copied: products absorb `transpose`.
+std::optional<Part> gemm_product(Call& c) {
+  c.ignore({"broadcast"});  // in versions below 7; C broadcasts in any case
+  const double alpha = c.number("alpha", 1), beta = c.number("beta", 1);
+  const Part a = c.flag("transA") ? c(op::transpose, {c[0]}) : c[0];
+  const Part b = c.flag("transB") ? c(op::transpose, {c[1]}) : c[1];
+  const Part product = scaled(c, c(op::matmul, {a, b}), alpha);
+  if (!c.has(2) || beta == 0) return product;
+  if (broadcast(c[2].shape(), product.shape()) == product.shape()) return c.add(product, scaled(c, c[2], beta));
+  c.mistake(DiagnosticKind::shape,
+            "`" + std::string(c.op()) + "`: C, " + to_string(c[2].type()) + ", does not broadcast to " + to_string(product.type()));
+  return std::nullopt;
+}
+
 namespace {
 
 Values matmul(Call& c) {
@@ -10,23 +29,9 @@ Values matmul(Call& c) {
   return {c(op::matmul, {c[0], c[1]})};
 }
 
-/// Multiplies by an attribute; the element type stays the same.
-Part scaled(Call& c, const Part& x, double factor) {
-  return factor == 1 ? x : c.as(x.dtype(), c.multiply(x, factor));
-}
-
-/// A transposed operand is not copied: products absorb `transpose`.
 Values gemm(Call& c) {
-  c.ignore({"broadcast"});  // in versions below 7; C broadcasts in any case
-  const double alpha = c.number("alpha", 1), beta = c.number("beta", 1);
-  const Part a = c.flag("transA") ? c(op::transpose, {c[0]}) : c[0];
-  const Part b = c.flag("transB") ? c(op::transpose, {c[1]}) : c[1];
-  const Part product = scaled(c, c(op::matmul, {a, b}), alpha);
-  if (!c.has(2) || beta == 0) return {product};
-  if (broadcast(c[2].shape(), product.shape()) != product.shape())
-    return c.mistake(DiagnosticKind::shape,
-                     "`Gemm`: C, " + to_string(c[2].type()) + ", does not broadcast to " + to_string(product.type()));
-  return {c.add(product, scaled(c, c[2], beta))};
+  const std::optional<Part> product = gemm_product(c);
+  return product ? Values{*product} : c.poison();
 }
 
 Values einsum(Call& c) {

@@ -119,8 +119,26 @@ Values results_of(Call& c, const Parts& results, bool batch_first) {
 }
 
 Values recurrent(Call& c) {
+  const bool batch_first = c.flag("layout");
+  const RecurrentKind kind = &c.function() == &op::lstm  ? RecurrentKind::lstm
+                             : &c.function() == &op::gru ? RecurrentKind::gru
+                                                         : RecurrentKind::rnn;
+  const std::optional<Recurrent> network = network_of(c, kind);
+  if (!network) return c.poison();
+  const bool plain = usual(*network) && !network->clip && !network->input_forget && !network->peepholes && !network->lengths;
+  if (!plain && !fits(*network))
+    return c.mistake(DiagnosticKind::shape, "`" + std::string(c.op()) + "`: the operands do not fit " + to_string(c[0].type()) +
+                                                " and recurrent weights of " + to_string(c[2].type()));
+  const Parts results = plain ? by_vocabulary(c, *network) : unrolled_by_gates(c, *network);
+  if (results.empty() || results[0].operand().poisoned()) return c.poison();
+  return results_of(c, results, batch_first);
+}
+
+}  // namespace
+
+std::optional<Recurrent> network_of(Call& c, RecurrentKind kind) {
   Recurrent network;
-  network.kind = &c.function() == &op::lstm ? RecurrentKind::lstm : &c.function() == &op::gru ? RecurrentKind::gru : RecurrentKind::rnn;
+  network.kind = kind;
   network.direction = c.text("direction", "forward");
   if (network.direction == "foward") network.direction = "forward";  // version 1 of the operator has this misspelling
   c.ignore({"hidden_size", "output_sequence"});
@@ -139,18 +157,10 @@ Values recurrent(Call& c) {
   network.cell = state(6);
   network.peepholes = optional(7);
   auto activations = activations_of(c, network);
-  if (!activations) return c.poison();
+  if (!activations) return std::nullopt;
   network.activations = *std::move(activations);
-  const bool plain = usual(network) && !network.clip && !network.input_forget && !network.peepholes && !network.lengths;
-  if (!plain && !fits(network))
-    return c.mistake(DiagnosticKind::shape, "`" + std::string(c.op()) + "`: the operands do not fit " + to_string(c[0].type()) +
-                                                " and recurrent weights of " + to_string(c[2].type()));
-  const Parts results = plain ? by_vocabulary(c, network) : unrolled_by_gates(c, network);
-  if (results.empty() || results[0].operand().poisoned()) return c.poison();
-  return results_of(c, results, batch_first);
+  return network;
 }
-
-}  // namespace
 
 std::span<const Lowering> recurrent_lowerings() {
   static constexpr Lowering kRows[] = {

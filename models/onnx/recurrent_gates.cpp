@@ -6,32 +6,17 @@ namespace {
 
 using Integers = std::vector<std::int64_t>;
 
-Part activated(Call& c, const Activation& activation, const Part& x) {
-  const auto number = [&](double value) { return c.number_as(x.dtype(), value); };
-  const auto scaled = [&](const Part& y) { return c.multiply(y, number(activation.alpha)); };
-  const std::string& name = activation.name;
-  if (name == "affine") return c.add(scaled(x), number(activation.beta));
-  if (name == "leakyrelu") return c(op::where, {c(op::less, {x, 0}), scaled(x), x});
-  if (name == "thresholdedrelu") return c(op::where, {c(op::greater, {x, number(activation.alpha)}), x, number(0)});
-  if (name == "scaledtanh") return scaled(c(op::tanh, {c.multiply(x, number(activation.beta))}));
-  if (name == "hardsigmoid") return c(op::clip, {c.add(scaled(x), number(activation.beta)), number(0), number(1)});
-  if (name == "elu") return c(op::where, {c(op::less, {x, 0}), scaled(c(op::expm1, {x})), x});
-  if (name == "softsign") return c.divide(x, c.add(c(op::abs, {x}), number(1)));
-  if (name == "softplus") return c(op::logaddexp, {x, number(0)});
-  return c(*find_op(name), {x});
-}
-
 class OneDirection {
  public:
   OneDirection(Call& call, const Recurrent& network, std::int64_t number)
-      : c_(call), of_(network), number_(number), length_(network.x.shape()[0]), batch_(network.x.shape()[1]), n_(network.r.shape()[2]) {}
+      : c_(call), of_(network), number_(number), length_(network.x.shape()[0]), batch_(network.x.shape()[1]), n_(network.n()) {}
 
   /// Results [length, batch, n], and the last states [batch, n].
   Parts run() {
     const std::int64_t rows = of_.gates() * n_;
     const DType dtype = of_.x.dtype();
-    Part gates = c_(op::matmul, {of_.x, c_(op::transpose, {own(of_.w)})});
-    recurrent_ = c_(op::transpose, {own(of_.r)});
+    Part gates = of_.product ? of_.product(of_.x, false, number_) : c_(op::matmul, {of_.x, c_(op::transpose, {own(of_.w)})});
+    if (!of_.product) recurrent_ = c_(op::transpose, {own(of_.r)});
     if (of_.bias) {
       const Part bias = own(*of_.bias), of_recurrent = part(bias, rows, 2 * rows);
       gates = c_.add(gates, part(bias, 0, rows));
@@ -72,7 +57,7 @@ class OneDirection {
   Parts step(const Part& gates, const Parts& carried) {
     const Part& hidden = carried[1];
     if (of_.kind == RecurrentKind::gru) return {gru_step(gates, hidden)};
-    const Part all = c_.add(gates, c_(op::matmul, {hidden, recurrent_}));
+    const Part all = c_.add(gates, of_.product ? of_.product(hidden, true, number_) : c_(op::matmul, {hidden, recurrent_}));
     if (of_.kind == RecurrentKind::lstm) return lstm_step(all, carried[2]);
     return {apply(0, all)};
   }

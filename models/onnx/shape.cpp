@@ -197,6 +197,7 @@ std::span<const Lowering> shape_lowerings() {
       {"Squeeze", 1, squeeze, {}, true},
       {"Transpose", 1, transpose, {}, true},
       {"Unsqueeze", 1, unsqueeze, {}, true},
+      {"com.microsoft.ExpandDims", 1, unsqueeze},
   };
   return kRows;
 }

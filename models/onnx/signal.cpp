@@ -179,6 +179,10 @@ Values det(Call& c) {
   return {c(op::det, {c[0]})};
 }
 
+Values inverse(Call& c) {
+  return {c.as(c[0].dtype(), c(op::inv, {c.as(promote(c[0].dtype(), DType::f32), c[0])}))};
+}
+
 }  // namespace
 
 std::span<const Lowering> signal_lowerings() {
@@ -186,6 +190,7 @@ std::span<const Lowering> signal_lowerings() {
       {"BlackmanWindow", 17, blackman_window},
       {"DFT", 17, dft},
       {"Det", 11, det},
+      {"com.microsoft.Inverse", 1, inverse},
       {"HammingWindow", 17, hamming_window},
       {"HannWindow", 17, hann_window},
       {"MelWeightMatrix", 17, mel_weight_matrix},

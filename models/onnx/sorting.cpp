@@ -149,15 +149,15 @@ Groups groups_of(Call& c, const Part& rows, bool sorted) {
   return groups;
 }
 
-Values unique(Call& c) {
-  const bool sorted = c.flag("sorted", true);
-  const std::optional<std::int64_t> given = c.integer("axis");
+/// The distinct elements, or slices along an axis, in order or in the order of first occurrence; the positions of these, which distinct one
+/// each element is, and how often it occurs. `all`: more than the first result is wanted.
+Values distinct(Call& c, std::optional<std::int64_t> given, bool sorted, bool all) {
   const Part x = given ? c[0] : reshaped(c, c[0], {c[0].type().elements()});
   const std::optional<int> axis = c.axis(given.value_or(0), x.rank());
   if (!axis) return c.poison();
   const std::int64_t count = x.shape()[static_cast<std::size_t>(*axis)];
   if (x.type().elements() == 0) return c.unsupported("of no elements");
-  if (!given && sorted && !c.wants(1) && !c.wants(2) && !c.wants(3)) {
+  if (!given && sorted && !all) {
     const Parts results = c.all(op::unique, Parts{x});
     if (results.size() != 2) return c.poison();
     return {found(c, results[0], checked(c, results[1], count), 0)};
@@ -171,10 +171,23 @@ Values unique(Call& c) {
     result.part = c.as(DType::i64, value.part);
     return result;
   };
-  Value distinct = first;
-  distinct.part = take(c, x, first.part, *axis);
-  distinct.axis = *axis;
-  return {distinct, wide(first), wide(Value(groups.inverse)), wide(sizes)};
+  Value elements = first;
+  elements.part = take(c, x, first.part, *axis);
+  elements.axis = *axis;
+  return {elements, wide(first), wide(Value(groups.inverse)), wide(sizes)};
+}
+
+Values unique(Call& c) {
+  const bool sorted = c.flag("sorted", true);
+  return distinct(c, c.integer("axis"), sorted, c.wants(1) || c.wants(2) || c.wants(3));
+}
+
+/// In the order of first occurrence, without the positions of these.
+Values unique_in_order(Call& c) {
+  if (c[0].rank() != 1) return c.mistake(DiagnosticKind::shape, "`Unique` takes a vector, not " + to_string(c[0].type()));
+  Values results = distinct(c, std::nullopt, false, true);
+  if (results.size() == 4) results.erase(results.begin() + 1);
+  return results;
 }
 
 }  // namespace
@@ -182,7 +195,7 @@ Values unique(Call& c) {
 std::span<const Lowering> sorting_lowerings() {
   static constexpr Lowering kRows[] = {
       {"Compress", 9, compress}, {"NonMaxSuppression", 10, non_max_suppression}, {"NonZero", 9, nonzero}, {"TopK", 1, top_k},
-      {"Unique", 11, unique},
+      {"Unique", 11, unique},    {"com.microsoft.Unique", 1, unique_in_order},
   };
   return kRows;
 }

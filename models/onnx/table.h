@@ -28,32 +28,45 @@ struct Lowering {
 const Lowering* find_lowering(std::string_view op, int version);
 
 // The families; each is in the file of this folder with its name.
-std::span<const Lowering> activation_lowerings();     ///< Celu … ThresholdedRelu
-std::span<const Lowering> attention_lowerings();      ///< Attention, FlexAttention
-std::span<const Lowering> control_flow_lowerings();   ///< If, Loop, Scan
-std::span<const Lowering> convolution_lowerings();    ///< Conv … Col2Im
-std::span<const Lowering> creation_lowerings();       ///< Constant … RandomUniformLike
-std::span<const Lowering> elementwise_lowerings();    ///< Add … Xor
-std::span<const Lowering> indexing_lowerings();       ///< Gather … Trilu
-std::span<const Lowering> joining_lowerings();        ///< Concat … Tile
-std::span<const Lowering> language_lowerings();       ///< CausalConvWithState … TensorScatter
-std::span<const Lowering> loss_lowerings();           ///< NegativeLogLikelihoodLoss, SoftmaxCrossEntropyLoss
-std::span<const Lowering> normalization_lowerings();  ///< BatchNormalization … RMSNormalization
-std::span<const Lowering> pooling_lowerings();        ///< AveragePool … RoiAlign
-std::span<const Lowering> product_lowerings();        ///< Einsum, Gemm, MatMul
-std::span<const Lowering> quantization_lowerings();   ///< DequantizeLinear … QuantizeLinear
-std::span<const Lowering> random_lowerings();         ///< Bernoulli … RandomUniformLike
-std::span<const Lowering> recurrent_lowerings();      ///< LSTM, GRU, RNN
-std::span<const Lowering> reduction_lowerings();      ///< ArgMax … ReduceSumSquare
-std::span<const Lowering> resampling_lowerings();     ///< Resize, Upsample
-std::span<const Lowering> sampling_lowerings();       ///< AffineGrid, GridSample
-std::span<const Lowering> scan_lowerings();           ///< Scan
-std::span<const Lowering> sequence_lowerings();       ///< ConcatFromSequence … SplitToSequence
-std::span<const Lowering> shape_lowerings();          ///< Reshape … Tile
-std::span<const Lowering> signal_lowerings();         ///< DFT … MelWeightMatrix, Det
-std::span<const Lowering> slicing_lowerings();        ///< Slice
-std::span<const Lowering> sorting_lowerings();        ///< Compress … Unique
-std::span<const Lowering> text_lowerings();           ///< TfIdfVectorizer … Binarizer
-std::span<const Lowering> training_lowerings();       ///< Adagrad, Adam, Momentum
+std::span<const Lowering> activation_lowerings();               ///< Celu … ThresholdedRelu
+std::span<const Lowering> attention_lowerings();                ///< Attention, FlexAttention
+std::span<const Lowering> contrib_activation_lowerings();       ///< ONNX Runtime's BiasAdd … QuickGelu
+std::span<const Lowering> contrib_attention_lowerings();        ///< ONNX Runtime's Attention, MultiHeadAttention, RotaryEmbedding
+std::span<const Lowering> contrib_block_weight_lowerings();     ///< ONNX Runtime's GatherBlockQuantized, MatMulNBits
+std::span<const Lowering> contrib_expert_lowerings();           ///< ONNX Runtime's MoE, QMoE
+std::span<const Lowering> contrib_group_attention_lowerings();  ///< ONNX Runtime's GroupQueryAttention
+std::span<const Lowering> contrib_normalization_lowerings();  ///< ONNX Runtime's EmbedLayerNormalization … SkipSimplifiedLayerNormalization
+std::span<const Lowering> contrib_product_lowerings();        ///< ONNX Runtime's FusedConv … TransposeMatMul
+std::span<const Lowering> control_flow_lowerings();           ///< If, Loop, Scan
+std::span<const Lowering> conversion_lowerings();             ///< Cast, CastLike
+std::span<const Lowering> convolution_lowerings();            ///< Conv … Col2Im
+std::span<const Lowering> creation_lowerings();               ///< Constant … RandomUniformLike
+std::span<const Lowering> elementwise_lowerings();            ///< Add … Xor
+std::span<const Lowering> indexing_lowerings();               ///< Gather … Trilu
+std::span<const Lowering> joining_lowerings();                ///< Concat … Tile
+std::span<const Lowering> language_lowerings();               ///< CausalConvWithState … TensorScatter
+std::span<const Lowering> loss_lowerings();                   ///< NegativeLogLikelihoodLoss, SoftmaxCrossEntropyLoss
+std::span<const Lowering> normalization_lowerings();          ///< BatchNormalization … RMSNormalization
+std::span<const Lowering> pooling_lowerings();                ///< AveragePool … RoiAlign
+std::span<const Lowering> product_lowerings();                ///< Einsum, Gemm, MatMul
+std::span<const Lowering> quantization_lowerings();           ///< DequantizeLinear … QuantizeLinear
+std::span<const Lowering> quantized_attention_lowerings();    ///< ONNX Runtime's QAttention
+std::span<const Lowering> quantized_elementwise_lowerings();  ///< ONNX Runtime's QLinearAdd … QLinearWhere
+std::span<const Lowering> quantized_pooling_lowerings();      ///< ONNX Runtime's QLinearAveragePool … QLinearReduceMean
+std::span<const Lowering> quantized_product_lowerings();      ///< ConvInteger … QLinearMatMul
+std::span<const Lowering> quantized_recurrent_lowerings();    ///< ONNX Runtime's DynamicQuantizeLSTM
+std::span<const Lowering> random_lowerings();                 ///< Bernoulli … RandomUniformLike
+std::span<const Lowering> recurrent_lowerings();              ///< LSTM, GRU, RNN
+std::span<const Lowering> reduction_lowerings();              ///< ArgMax … ReduceSumSquare
+std::span<const Lowering> resampling_lowerings();             ///< Resize, Upsample
+std::span<const Lowering> sampling_lowerings();               ///< AffineGrid, GridSample
+std::span<const Lowering> scan_lowerings();                   ///< Scan
+std::span<const Lowering> sequence_lowerings();               ///< ConcatFromSequence … SplitToSequence
+std::span<const Lowering> shape_lowerings();                  ///< Reshape … Tile
+std::span<const Lowering> signal_lowerings();                 ///< DFT … MelWeightMatrix, Det
+std::span<const Lowering> slicing_lowerings();                ///< Slice
+std::span<const Lowering> sorting_lowerings();                ///< Compress … Unique
+std::span<const Lowering> text_lowerings();                   ///< TfIdfVectorizer … Binarizer
+std::span<const Lowering> training_lowerings();               ///< Adagrad, Adam, Momentum
 
 }  // namespace cleave::models::onnx

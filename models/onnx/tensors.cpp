@@ -5,48 +5,59 @@
 #include <system_error>
 
 #include "graph/base/map_guard.h"
+#include "models/onnx/narrow_type.h"
 
 namespace cleave::models::onnx {
+
+/// How a tensor's values lie in a file.
+struct StoredType {
+  TensorType type;  ///< of the Array that is made of them
+  const NarrowType* narrow = nullptr;
+
+  [[nodiscard]] std::int64_t bytes() const { return narrow ? narrow->packed_bytes(type.elements()) : type.bytes(); }
+  [[nodiscard]] std::string text() const { return narrow ? std::string(narrow->name) + to_string(type.shape) : to_string(type); }
+};
+
 namespace {
 
 /// The largest part of a mapped file that stays in memory beside the copy.
 constexpr std::size_t kCopiedAtOnce = 8 << 20;
 
-struct ElementType {
+struct ElementTypeRow {
   std::string_view name;
   std::optional<DType> dtype;
 };
 
 // Indexed by TensorProto.DataType.
-constexpr std::array<ElementType, 29> kElementTypes = {{{"undefined", {}},
-                                                        {"float", DType::f32},
-                                                        {"uint8", DType::u8},
-                                                        {"int8", DType::i8},
-                                                        {"uint16", DType::u16},
-                                                        {"int16", DType::i16},
-                                                        {"int32", DType::i32},
-                                                        {"int64", DType::i64},
-                                                        {"string", {}},
-                                                        {"bool", DType::boolean},
-                                                        {"float16", DType::f16},
-                                                        {"double", DType::f64},
-                                                        {"uint32", DType::u32},
-                                                        {"uint64", DType::u64},
-                                                        {"complex64", {}},
-                                                        {"complex128", {}},
-                                                        {"bfloat16", DType::bf16},
-                                                        {"float8e4m3fn", {}},
-                                                        {"float8e4m3fnuz", {}},
-                                                        {"float8e5m2", {}},
-                                                        {"float8e5m2fnuz", {}},
-                                                        {"uint4", {}},
-                                                        {"int4", {}},
-                                                        {"float4e2m1", {}},
-                                                        {"float8e8m0", {}},
-                                                        {"uint2", {}},
-                                                        {"int2", {}},
-                                                        {"float6e2m3", {}},
-                                                        {"float6e3m2", {}}}};
+constexpr std::array<ElementTypeRow, 29> kElementTypes = {{{"undefined", {}},
+                                                           {"float", DType::f32},
+                                                           {"uint8", DType::u8},
+                                                           {"int8", DType::i8},
+                                                           {"uint16", DType::u16},
+                                                           {"int16", DType::i16},
+                                                           {"int32", DType::i32},
+                                                           {"int64", DType::i64},
+                                                           {"string", {}},
+                                                           {"bool", DType::boolean},
+                                                           {"float16", DType::f16},
+                                                           {"double", DType::f64},
+                                                           {"uint32", DType::u32},
+                                                           {"uint64", DType::u64},
+                                                           {"complex64", {}},
+                                                           {"complex128", {}},
+                                                           {"bfloat16", DType::bf16},
+                                                           {"float8e4m3fn", {}},
+                                                           {"float8e4m3fnuz", {}},
+                                                           {"float8e5m2", {}},
+                                                           {"float8e5m2fnuz", {}},
+                                                           {"uint4", {}},
+                                                           {"int4", {}},
+                                                           {"float4e2m1", {}},
+                                                           {"float8e8m0", {}},
+                                                           {"uint2", {}},
+                                                           {"int2", {}},
+                                                           {"float6e2m3", {}},
+                                                           {"float6e3m2", {}}}};
 
 Error refused(const TensorProto& tensor, const std::string& why) {
   return {"tensor `" + std::string(tensor.name) + "` " + why, {}, ErrorKind::user};
@@ -123,6 +134,41 @@ bool holds_bools(std::string_view bytes) {
   return true;
 }
 
+/// Writes the value of each element into an array of the carrier.
+template <class T>
+void unpack(const NarrowType& narrow, std::string_view bytes, Array& array) {
+  const auto in_byte = static_cast<std::size_t>(8 / narrow.bits);
+  const std::uint32_t mask = (1U << narrow.bits) - 1;
+  std::vector<T> values;
+  for (std::uint32_t code = 0; code <= mask; ++code) {
+    if constexpr (std::is_same_v<T, Half>)
+      values.emplace_back(static_cast<float>(narrow.decoded(code)));
+    else
+      values.push_back(static_cast<T>(narrow.decoded(code)));
+  }
+  T* const to = array.mutable_data<T>();
+  for (std::size_t i = 0; i < static_cast<std::size_t>(array.size()); ++i) {
+    const auto byte = static_cast<unsigned char>(bytes[i / in_byte]);
+    to[i] = values[(byte >> (i % in_byte * static_cast<std::size_t>(narrow.bits))) & mask];
+  }
+}
+
+void unpack(const NarrowType& narrow, std::string_view bytes, Array& array) {
+  switch (narrow.carrier) {
+    case DType::i8: return unpack<std::int8_t>(narrow, bytes, array);
+    case DType::u8: return unpack<std::uint8_t>(narrow, bytes, array);
+    case DType::f16: return unpack<Half>(narrow, bytes, array);
+    default: return unpack<float>(narrow, bytes, array);
+  }
+}
+
+/// The bytes of a list that holds one of them in each 32-bit number.
+std::string listed_bytes(std::string_view message) {
+  std::string bytes;
+  for_each_word(message, DType::u8, [&](std::uint64_t word) { bytes.push_back(static_cast<char>(word)); });
+  return bytes;
+}
+
 std::optional<std::int64_t> number(std::string_view text) {
   std::int64_t value = 0;
   const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -141,8 +187,13 @@ std::string element_type_name(std::int64_t data_type) {
   return std::string(kElementTypes[static_cast<std::size_t>(data_type)].name);
 }
 
+std::optional<DType> carried_type(std::int64_t data_type) {
+  const NarrowType* const narrow = narrow_type(data_type);
+  return narrow ? std::optional(narrow->carrier) : element_type(data_type);
+}
+
 Result<TensorType> Tensors::type(const TensorProto& tensor) {
-  const std::optional<DType> dtype = element_type(tensor.data_type);
+  const std::optional<DType> dtype = carried_type(tensor.data_type);
   if (!dtype) return refused(tensor, "has elements of " + element_type_name(tensor.data_type) + ", which cleave does not have");
   TensorType type{*dtype, tensor.dims};
   if (!checked_bytes(type)) return refused(tensor, "is too large or has a negative extent: " + to_string(type.shape));
@@ -152,31 +203,41 @@ Result<TensorType> Tensors::type(const TensorProto& tensor) {
 Result<Array> Tensors::read(const TensorProto& tensor) {
   Result<TensorType> type = Tensors::type(tensor);
   if (!type) return type.error();
-  if (tensor.external) return external(tensor, *type);
-  if (!tensor.raw_data) return from_list(tensor, *std::move(type));
-  if (static_cast<std::int64_t>(tensor.raw_data->size()) != type->bytes())
-    return refused(tensor, "holds " + std::to_string(tensor.raw_data->size()) + " bytes, and " + to_string(*type) + " has " +
-                               std::to_string(type->bytes()));
-  Result<Array> array = raw(*type, *tensor.raw_data);
+  const StoredType stored{*std::move(type), narrow_type(tensor.data_type)};
+  if (tensor.external) return external(tensor, stored);
+  if (!tensor.raw_data && !stored.narrow) return from_list(tensor, stored.type);
+  const std::string listed = tensor.raw_data ? std::string() : listed_bytes(tensor.message);
+  const std::string_view bytes = tensor.raw_data ? *tensor.raw_data : std::string_view(listed);
+  if (static_cast<std::int64_t>(bytes.size()) != stored.bytes())
+    return refused(tensor,
+                   "holds " + std::to_string(bytes.size()) + " bytes, and " + stored.text() + " has " + std::to_string(stored.bytes()));
+  Result<Array> array = tensor.raw_data ? raw(stored, bytes) : Array::allocate(stored.type);
+  if (array && !tensor.raw_data) unpack(*stored.narrow, bytes, *array);
   return array ? array : refused(tensor, array.error().message);
 }
 
-Result<Array> Tensors::raw(const TensorType& type, std::string_view bytes) {
+Result<Array> Tensors::raw(const StoredType& stored, std::string_view bytes) {
+  const TensorType& type = stored.type;
   if (type.dtype == DType::boolean && !holds_bools(bytes)) return Error{"holds a bool that is neither 0 nor 1", {}};
   if (const auto known = copied_.find(bytes.data()); known != copied_.end() && known->second.type() == type) return known->second;
   Result<Array> array = Array::allocate(type);
   if (!array || bytes.empty()) return array;
-  std::byte* const to = array->mutable_bytes();
-  for (std::size_t done = 0; done < bytes.size(); done += kCopiedAtOnce) {
-    const std::string_view part = bytes.substr(done, kCopiedAtOnce);
-    std::memcpy(to + done, part.data(), part.size());
-    drop_pages(part);
+  if (stored.narrow) {
+    unpack(*stored.narrow, bytes, *array);
+    drop_pages(bytes);
+  } else {
+    std::byte* const to = array->mutable_bytes();
+    for (std::size_t done = 0; done < bytes.size(); done += kCopiedAtOnce) {
+      const std::string_view part = bytes.substr(done, kCopiedAtOnce);
+      std::memcpy(to + done, part.data(), part.size());
+      drop_pages(part);
+    }
   }
   copied_.insert_or_assign(bytes.data(), *array);
   return array;
 }
 
-Result<Array> Tensors::external(const TensorProto& tensor, const TensorType& type) {
+Result<Array> Tensors::external(const TensorProto& tensor, const StoredType& stored) {
   std::string location;
   std::int64_t offset = 0;
   std::optional<std::int64_t> length;
@@ -194,13 +255,13 @@ Result<Array> Tensors::external(const TensorProto& tensor, const TensorType& typ
   Result<std::shared_ptr<const MappedFile>> file = open(location);
   if (!file) return refused(tensor, file.error().message);
   const auto held = static_cast<std::int64_t>((*file)->bytes().size());
-  if (length.value_or(type.bytes()) != type.bytes())
-    return refused(tensor, "has " + std::to_string(*length) + " bytes of external data, and " + to_string(type) + " has " +
-                               std::to_string(type.bytes()));
-  if (offset > held || type.bytes() > held - offset)
+  if (length.value_or(stored.bytes()) != stored.bytes())
+    return refused(tensor, "has " + std::to_string(*length) + " bytes of external data, and " + stored.text() + " has " +
+                               std::to_string(stored.bytes()));
+  if (offset > held || stored.bytes() > held - offset)
     return refused(tensor, "reaches beyond the end of its external data `" + location + "`");
-  const std::string_view bytes = (*file)->bytes().substr(static_cast<std::size_t>(offset), static_cast<std::size_t>(type.bytes()));
-  Result<Array> array = raw(type, bytes);
+  const std::string_view bytes = (*file)->bytes().substr(static_cast<std::size_t>(offset), static_cast<std::size_t>(stored.bytes()));
+  Result<Array> array = raw(stored, bytes);
   return array ? array : refused(tensor, array.error().message);
 }
 

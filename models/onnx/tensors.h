@@ -1,5 +1,6 @@
-// TensorProto -> Array: weights and constants of an ONNX file. Values are copied, once for each tensor, so that later changes of the file
-// do not affect them; a tensor that claims more data than the file has is rejected before any allocation.
+// TensorProto -> Array: weights and constants of an ONNX file. Elements of narrow types are unpacked to their carrier. Values are copied,
+// once for each tensor, so that later changes of the file do not affect them; a tensor that claims more data than the file has is rejected
+// before any allocation.
 #pragma once
 
 #include <map>
@@ -15,15 +16,20 @@ namespace cleave::models::onnx {
 
 /// The element type for a TensorProto.DataType; nothing if cleave lacks it.
 std::optional<DType> element_type(std::int64_t data_type);
+/// The same, but the carrier for narrow types.
+std::optional<DType> carried_type(std::int64_t data_type);
 /// ONNX's name of an element type: "float8e4m3fn", "string".
 std::string element_type_name(std::int64_t data_type);
+
+struct StoredType;
 
 class Tensors {
  public:
   /// `roots`: the folders in which external data may be.
   explicit Tensors(FileRoots roots) : roots_(std::move(roots)) {}
 
-  /// The declared type. An Error (type, shape as `user`) for element types that cleave lacks and impossible shapes.
+  /// The type of the values: the declared one, or with the carrier of a narrow type. An Error (type, shape as `user`) for element types
+  /// that cleave lacks and impossible shapes.
   [[nodiscard]] static Result<TensorType> type(const TensorProto& tensor);
   /// The values. An Error if their number does not match the shape, or if external data cannot be read or are outside of the model's
   /// folder.
@@ -32,8 +38,8 @@ class Tensors {
   [[nodiscard]] Status unchanged() const;
 
  private:
-  Result<Array> raw(const TensorType& type, std::string_view bytes);
-  Result<Array> external(const TensorProto& tensor, const TensorType& type);
+  Result<Array> raw(const StoredType& stored, std::string_view bytes);
+  Result<Array> external(const TensorProto& tensor, const StoredType& stored);
   Result<std::shared_ptr<const MappedFile>> open(const std::string& location);
 
   FileRoots roots_;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "graph/trace/composer.h"
+#include "models/onnx/narrow_type.h"
 
 namespace cleave::models::onnx {
 
@@ -17,12 +18,24 @@ struct Value {
   int axis = 0;
   std::shared_ptr<const std::vector<Value>> sequence;  ///< known while the file is read; else null
   bool absent = false;                                 ///< an optional value that is empty
+  const NarrowType* narrow = nullptr;                  ///< the element type as declared, if `part` has its carrier; else null
 
   Value() = default;
   Value(Part p) : part(std::move(p)) {}
+  Value(Part p, const NarrowType* n) : part(std::move(p)), narrow(n) {}
   /// Whether this is the result of a reported mistake: mistakes in values computed from it are not reported.
   [[nodiscard]] bool poisoned() const { return !sequence && !absent && part.operand().poisoned(); }
 };
+
+/// An element type of ONNX: one of the vocabulary, or a narrow type and its carrier.
+struct ElementType {
+  DType dtype = DType::f32;
+  const NarrowType* narrow = nullptr;
+};
+inline ElementType element_type(const Value& value) {
+  return {value.part.dtype(), value.narrow};
+}
+
 using Values = std::vector<Value>;
 
 }  // namespace cleave::models::onnx

@@ -15,4 +15,28 @@ Attributes window_attributes(Call& c) {
   return window;
 }
 
+std::optional<Attributes> pool_attributes(Call& c) {
+  Attributes attributes = window_attributes(c);
+  auto kernel = c.integers("kernel_shape");
+  if (!kernel) {
+    c.mistake(DiagnosticKind::value, "`" + std::string(c.op()) + "` needs `kernel_shape`");
+    return std::nullopt;
+  }
+  attributes.set("kernel_shape", *std::move(kernel));
+  attributes.set("ceil_mode", c.flag("ceil_mode"));
+  return attributes;
+}
+
+Part channels_first(Call& c, const Part& x, bool last) {
+  return last && x.rank() > 2
+             ? c(op::moveaxis, {x}, {{"source", std::vector<std::int64_t>{-1}}, {"destination", std::vector<std::int64_t>{1}}})
+             : x;
+}
+
+Part channels_back(Call& c, const Part& x, bool last) {
+  return last && x.rank() > 2
+             ? c(op::moveaxis, {x}, {{"source", std::vector<std::int64_t>{1}}, {"destination", std::vector<std::int64_t>{-1}}})
+             : x;
+}
+
 }  // namespace cleave::models::onnx

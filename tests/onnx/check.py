@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""ONNX models on cleave: the conformance cases of the `onnx` package, on the host and on the simulated accelerator.
+"""ONNX models on cleave: the conformance cases of the `onnx` package, and those of ort_cases/ with results of ONNX Runtime, on the host and on
+the simulated accelerator.
 
     tests/onnx/check.py --build build                            # all cases, against what failures.txt says
     tests/onnx/check.py --build build --only 'softmax|relu'      # cases whose SUITE/NAME matches; tells what differs
@@ -52,7 +53,7 @@ def arguments():
     return parser.parse_args()
 
 
-def run_all(cleave, root, chosen, devices, jobs):
+def run_all(cleave, chosen, devices, jobs):
     """Runs all cases; returns {(suite/name, device): Result}."""
     import running
 
@@ -60,7 +61,7 @@ def run_all(cleave, root, chosen, devices, jobs):
         results, flags = {}, ()
         with tempfile.TemporaryDirectory(prefix="cleave-onnx-") as temporary:
             for device in devices:
-                result = running.run(cleave, root, case, device, pathlib.Path(temporary), flags)
+                result = running.run(cleave, case, device, pathlib.Path(temporary), flags)
                 flags = result.flags
                 results[f"{case.suite}/{case.name}", device] = result
         return results
@@ -80,10 +81,15 @@ def main():
         return SKIPPED
     asked.cache.mkdir(parents=True, exist_ok=True)
     environment.enter(asked.cache, PACKAGES)
+    with tempfile.TemporaryDirectory(prefix="cleave-onnx-cases-") as scratch:
+        return check(asked, pathlib.Path(scratch))
+
+
+def check(asked, scratch):
     import cases
     import listing
     import report
-    root, every = cases.collect(asked.cache)
+    every = cases.collect(asked.cache, scratch)
     if asked.prepare:
         return 0
     chosen = [case for case in every if re.search(asked.only, f"{case.suite}/{case.name}") and (not asked.op or asked.op in case.ops)]
@@ -91,10 +97,10 @@ def main():
         sys.exit("no case matches")
     devices = asked.device or list(DEVICES)
     begin = time.monotonic()
-    found = run_all(asked.build / "tools" / "cleave", root, chosen, devices, asked.jobs)
+    found = run_all(asked.build / "tools" / "cleave", chosen, devices, asked.jobs)
     seconds = time.monotonic() - begin
     if asked.keep:
-        report.keep(asked.keep, root, chosen, found)
+        report.keep(asked.keep, chosen, found)
     if asked.summary:
         print("\n".join(report.summary(found)))
         print(report.counts(found, devices))

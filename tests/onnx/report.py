@@ -5,6 +5,8 @@ import shlex
 import shutil
 import textwrap
 
+import cases as case_files
+import exporters
 import listing
 
 NAMES = {"none": "host", "simulated": "simulated accelerator"}
@@ -44,7 +46,7 @@ def _indented(text):
     return "\n".join(f"    {line}" for line in text.splitlines()[:12])
 
 
-def keep(folder, root, chosen, found):
+def keep(folder, chosen, found):
     """Writes a folder for each case that does not pass: model.onnx, model.txt, its data, run.sh."""
     import onnx
     for case in chosen:
@@ -53,12 +55,12 @@ def keep(folder, root, chosen, found):
         if not failed:
             continue
         to = folder / case.suite / case.name
-        shutil.copytree(root / case.suite / case.name, to, dirs_exist_ok=True)
+        shutil.copytree(case.folder, to, dirs_exist_ok=True)
         (to / "model.txt").write_text(onnx.printer.to_text(onnx.load(to / "model.onnx")) + "\n", encoding="utf-8")
         script = ["#!/bin/sh", 'cd "$(dirname "$0")"']
         for device, result in failed:
             words = [re.sub(r"/\S*/(out_\d+|count_\d+)\.npy$", r"\1.npy", word) for word in result.words]
-            words = [word.replace(f"{root / case.suite / case.name}/", "") for word in words]
+            words = [word.replace(f"{case.folder}/", "") for word in words]
             script += [f"# {device}: {result.state}", *(f"#   {line}" for line in result.text.splitlines()), shlex.join(words)]
         (to / "run.sh").write_text("\n".join(script) + "\n", encoding="utf-8")
         (to / "run.sh").chmod(0o755)
@@ -105,7 +107,7 @@ def _conformance(every, found, version):
     devices = sorted({device for _, device in found})
     yield from ("## Conformance", "", f"The cases of the `onnx` package {version}: a case passes if all its outputs are the expected ones within rtol 1e-3",
                 "and atol 1e-6 (f16 and bf16: 1e-2), integers and bool exactly. For random results types and shapes are compared.",
-                "Inputs that decide shapes are given by `--constant`, as the error without it says.", "",
+                "Inputs that decide shapes are given by `--constant`, as the error without it says.", *_about_ort_suites(), "",
                 f"| suite | cases | {' | '.join(NAMES[device] for device in devices)} |", f"|---|---:|{'---:|' * len(devices)}")
     suites = collections.Counter(case.suite for case in every)
     for suite, total in suites.items():
@@ -114,6 +116,13 @@ def _conformance(every, found, version):
     passes = [sum(result.passes for (_, of), result in found.items() if of == device) for device in devices]
     yield from (f"| all | {len(every)} | {' | '.join(map(str, passes))} |", "",
                 "Every other case ends with exit code 1 and an error that names the node.", "")
+
+
+def _about_ort_suites():
+    suites = case_files.ort_suites()
+    if suites:
+        yield from ("", f"The expected values of {'the suites ' if len(suites) > 1 else ''}{', '.join(suites)} are those of ONNX Runtime on a CPU, without optimizations;"
+                    " `tests/onnx/ort_cases/generate.py` computed them.")
 
 
 def _operations(every, found, sources):
@@ -128,17 +137,34 @@ def _operations(every, found, sources):
         name = f"{schema.domain}.{schema.name}" if schema.domain else schema.name
         versions[name].add(schema.since_version)
         retired |= {name} if schema.deprecated else set()
-    unknown = sorted(set(rows) - set(versions))
-    assert not unknown, f"no operators of ONNX: {unknown}"
+    others = set(rows) - set(versions)
+    assert others == set(exporters.OPERATORS), f"exporters.py and the front end's table differ in {sorted(others ^ set(exporters.OPERATORS))}"
     cases = _cases_by_operator(every, found)
-    yield from ("## Operators", "", f"{len(rows)} operators are read, in every version that is listed; later versions of the operator set are read as the last",
+    standard = {op: since for op, since in rows.items() if op in versions}
+    yield from ("## Operators", "", f"{len(standard)} operators are read, in every version that is listed; later versions of the operator set are read as the last",
                 "listed one. The cases are those of the suite `node` for the operator itself, and for the function that it stands for.", "",
                 "| operator | versions | cases | pass |", "|---|---|---:|---:|")
-    for op, since in sorted(rows.items(), key=lambda each: ("." in each[0], each[0])):
+    for op, since in sorted(standard.items(), key=lambda each: ("." in each[0], each[0])):
         of = cases[op]
         yield f"| {op} | {', '.join(str(each) for each in sorted(versions[op]) if each >= since)} | {len(of) or ''} | {sum(of) if of else ''} |"
     rest = sorted(name for name in versions if name not in rows and name not in retired and "." not in name)
     yield from ("", f"Not read: {', '.join(rest)}." if rest else "Nothing of the standard operator set is missing.", "")
+    yield from _other_operators(every, found, others)
+
+
+def _other_operators(every, found, others):
+    """The operators that are not ONNX's own, with the programs that write them. Their cases are all in which they stand."""
+    passes = collections.defaultdict(list)
+    for case in every:
+        states = [result.passes for (name, _), result in found.items() if name == f"{case.suite}/{case.name}"]
+        for op in {op.replace(":", ".") for op in case.ops} & others:
+            passes[op].append(all(states))
+    yield from ("## Operators of ONNX Runtime", "", "Files that were made for ONNX Runtime have operators that ONNX does not define. Those that are read, with what writes them:", "",
+                *(f"- {name}: {text}." for name, text in exporters.ABOUT.items()), "",
+                "| operator | written by | cases | pass |", "|---|---|---:|---:|")
+    for op in sorted(others):
+        yield f"| {op} | {', '.join(exporters.OPERATORS[op])} | {len(passes[op]) or ''} | {sum(passes[op]) if passes[op] else ''} |"
+    yield ""
 
 
 def _cases_by_operator(every, found):

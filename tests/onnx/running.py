@@ -28,18 +28,19 @@ class Result:
         return self.state == "pass"
 
 
-def run(cleave, root, case, device, scratch, flags=()):
+def run(cleave, case, device, scratch, flags=()):
     """Runs all data sets of a case. `flags` are those that an earlier run of it needed."""
     result = Result("error", "no data set")
     for given, expected in case.sets:
-        result = _run_set(cleave, root / case.suite / case.name, case, (given, expected), device, scratch, flags)
+        result = _run_set(cleave, case, (given, expected), device, scratch, flags)
         if not result.passes:
             return result
         flags = result.flags
     return result
 
 
-def _run_set(cleave, folder, case, data, device, scratch, flags):
+def _run_set(cleave, case, data, device, scratch, flags):
+    folder = case.folder
     given, expected = data
     outputs = [(value, scratch / f"out_{i}.npy") for i, value in enumerate(expected)]
     possible = {value.name: scratch / f"count_{i}.npy" for i, value in enumerate(expected)}
@@ -47,7 +48,7 @@ def _run_set(cleave, folder, case, data, device, scratch, flags):
     while True:
         for path in scratch.iterdir():
             path.unlink()
-        bounded = {*case.ops} & BOUNDED or any(flag == "--bound" for flag, _ in flags)
+        bounded = {op.rpartition(":")[2] for op in case.ops} & BOUNDED or any(flag == "--bound" for flag, _ in flags)
         counts = {name: path for name, path in possible.items() if bounded and name not in absent}
         constants = {text.partition("=")[0] for flag, text in flags if flag == "--constant"}
         words = [str(cleave), "run", str(folder / "model.onnx"), "--device", device, "--quiet"]

@@ -32,14 +32,14 @@ class HarnessTest(unittest.TestCase):
         np.save(self.folder / "k.npy", np.int64(3))
         np.save(self.folder / "wide.npy", np.float64([0.0, 2.0]))
         given = [Value("x", "FLOAT", "x.npy"), Value("k", "INT64", "k.npy")]
-        self.case = Case("node", "test_relu", {"": 14}, ["Relu"], [(given, [Value("y", "FLOAT", "y.npy")])], ["FLOAT"])
+        self.case = Case("node", "test_relu", {"": 14}, ["Relu"], [(given, [Value("y", "FLOAT", "y.npy")])], ["FLOAT"], self.root)
 
     def result(self, script):
         import running
         program = self.root / "cleave"
         program.write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
         program.chmod(0o755)
-        return running.run(program, self.root, self.case, "none", self.scratch)
+        return running.run(program, self.case, "none", self.scratch)
 
     def writes(self, name):
         return WRITE.format(self.folder / f"{name}.npy")

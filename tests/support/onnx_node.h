@@ -34,13 +34,17 @@ struct OneNode {
   std::vector<Message> attributes = {};
   std::vector<std::string_view> results = {"y"};
   std::vector<Message> inputs = {};  ///< without values
+  std::string domain = {};
 };
 
 inline Graph read(const OneNode& of) {
   std::vector<Message> outputs;
   for (const std::string_view name : of.results)
     if (!name.empty()) outputs.push_back(untyped(name));
-  const GraphParts parts{{node(of.op, of.names, of.results, {.name = "n", .attributes = of.attributes})}, of.inputs, outputs, of.operands};
+  const GraphParts parts{{node(of.op, of.names, of.results, {.name = "n", .attributes = of.attributes, .domain = of.domain})},
+                         of.inputs,
+                         outputs,
+                         of.operands};
   Graph graph = parse_onnx(model(graph_of(parts), of.version), "m.onnx", {});
   EXPECT_TRUE(!graph.ok() || verify(graph).empty());
   return graph;

@@ -1,0 +1,1 @@
+BYJxÎÕA;ˆÁQ9TB~V€BàŸA¹OnB¯I>@QB¡ÁúÍíAProA •BB‹†AÜ”B‹úMBÇn$BÂQÂƒX\Á0j3A”$Âqf*BM·œB‚AÄFêÀBªòaÂ[{GÁT[AØõÁ™6ÈÀQB

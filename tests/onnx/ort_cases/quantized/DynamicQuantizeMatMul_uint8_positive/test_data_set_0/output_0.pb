@@ -1,0 +1,1 @@
+BYJ<€ŽÍACs!B‘2÷Aox(B#^†AUßAlX.B&húAìà;BçlœAL,ÌA²”Bn²ÕAljBÛ1ŠA

@@ -1,0 +1,1 @@
+BYJ€ŸóTA‡"´AÐÿA'Ÿ-A82A*àiAö‚AJbAŸóTA‡"´AÐÿA'Ÿ-A82A*àiAö‚AJbAŸóTA‡"´AÐÿA'Ÿ-A82A*àiAö‚AJbAŸóTA‡"´AÐÿA'Ÿ-A82A*àiAö‚AJbAM($A/oAhžAj–m@èGA‚A¦†A/sdAM($A/oAhžAj–m@èGA‚A¦†A/sdAM($A/oAhžAj–m@èGA‚A¦†A/sdAM($A/oAhžAj–m@èGA‚A¦†A/sdA

@@ -1,0 +1,1 @@
+BYJ€²rNAJG˜@S½@¿Ý–Û?Wï@µgAJñFÁ§4þA^½³A—†AZAïyÓA€îÖAcFšA#$£@,0BÆ(aBáåB­B]~üA²DoBÆ›>Br}?B,0BÆ(aBáåB­B]~üA²DoBÆ›>Br}?BY~ÀáM’ÀvkƒAcïÛAB¦ŠA.gnA=A â¢¾ì¥ÁPÕÁgbÁý•±Àü<RÀØ«ÁTm3Á‹ÑÁ­6íAã7ÜAå¤AáÏ+AzrœAPòÙAAb A'$AA÷[¾AæÒB¼ÔB˜L/BíÉaAúßBdÌB­¸ÛA

@@ -1,0 +1,1 @@
+Bweight_zero_pointJè—ô•w¨%∂à`~à{ÃπÀ£áÖ±z

@@ -1,0 +1,1 @@
+BYJ€#æAÓ/B1@BPmAÀt°AûB@IBÆØB#æAÓ/B1@BPmAÀt°AûB@IBÆØB#æAÓ/B1@BPmAÀt°AûB@IBÆØB#æAÓ/B1@BPmAÀt°AûB@IBÆØBÒ—ðAï¹BBÉL&BAÖ"A”¹Aî)ÛA„PBÒ—ðAï¹BBÉL&BAÖ"A”¹Aî)ÛA„PBÒ—ðAï¹BBÉL&BAÖ"A”¹Aî)ÛA„PBÒ—ðAï¹BBÉL&BAÖ"A”¹Aî)ÛA„PB

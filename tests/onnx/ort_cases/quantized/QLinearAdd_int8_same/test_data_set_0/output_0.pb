@@ -1,0 +1,1 @@
+BYJ07c<]V>YuQw@]`CN\P>@}^AOsL7N6b,VYoBVj

@@ -1,0 +1,1 @@
+(BYJxŒO^™u˜T†x[o^RkM[W`jPnk‘‚‰~[ovrmu™^Zˆ`ˆuVZ|œxYUS{šiaŠb‹_mŠnM\RVs€S€ˆMgUm–ln¡‘bw~šXƒt•eRTjp†c¨–pQotxtUQricm —}ƒe¢‡ˆ|r^yN

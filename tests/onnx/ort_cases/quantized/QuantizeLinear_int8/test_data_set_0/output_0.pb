@@ -1,0 +1,1 @@
+	BYJ$cT<HRkxsTKH<G=zjgfQFUt
