@@ -124,7 +124,17 @@ std::optional<Array> Call::tensor(std::string_view name) {
   const AttributeProto* found = attribute(name);
   const auto value = found ? found->tensor() : std::nullopt;
   if (!checked(*this, name, found, value)) return std::nullopt;
-  Result<Array> array = reader_.tensors().read(*value);
+  return array_in(name, reader_.tensors().read(*value));
+}
+
+std::optional<Array> Call::sparse_tensor(std::string_view name) {
+  const AttributeProto* found = attribute(name);
+  const auto value = found ? found->sparse_tensor() : std::nullopt;
+  if (!checked(*this, name, found, value)) return std::nullopt;
+  return array_in(name, reader_.tensors().read(*value));
+}
+
+std::optional<Array> Call::array_in(std::string_view name, Result<Array> array) {
   if (array) return *std::move(array);
   mistake(array.error().kind == ErrorKind::machine ? DiagnosticKind::machine : DiagnosticKind::value,
           "the attribute " + quoted(name) + ": " + array.error().message);

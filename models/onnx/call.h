@@ -69,6 +69,7 @@ class Call : public Composer {
   [[nodiscard]] std::optional<std::vector<double>> numbers(std::string_view name);
   [[nodiscard]] std::optional<std::vector<std::string>> texts(std::string_view name);
   [[nodiscard]] std::optional<Array> tensor(std::string_view name);
+  [[nodiscard]] std::optional<Array> sparse_tensor(std::string_view name);
   [[nodiscard]] std::optional<std::string_view> graph(std::string_view name);
   /// The element type that an integer attribute (`to`, `dtype`) denotes; reported if cleave lacks it.
   [[nodiscard]] std::optional<DType> dtype(std::string_view name);
@@ -120,6 +121,7 @@ class Call : public Composer {
 
  private:
   const AttributeProto* attribute(std::string_view name);
+  std::optional<Array> array_in(std::string_view name, Result<Array> array);
 
   GraphReader& reader_;
   Environment& names_;

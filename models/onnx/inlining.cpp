@@ -24,7 +24,8 @@ Values GraphReader::inline_graph(std::string_view graph, Values inputs, Environm
   names.depth = around.depth + 1;
   names.graph = ++graphs_;
   for (std::size_t i = 0; i < declared.size(); ++i) names.values.emplace(declared[i], std::move(inputs[i]));
-  for_each(graph, kGraphInitializer, [&](std::string_view bytes) { declare_initializer(parse_tensor(bytes), names, true); });
+  read_initializers(graph,
+                    [&](std::string_view name, const auto& tensor) { declare_initializer(name, tensors_.read(tensor), names, true); });
   read_nodes(graph, kGraphNode, names);
   Values results;
   for (const std::string_view name : wanted) {

@@ -94,6 +94,11 @@ std::optional<TensorProto> AttributeProto::tensor() const {
   return bytes ? std::optional(parse_tensor(*bytes)) : std::nullopt;
 }
 
+std::optional<SparseTensorProto> AttributeProto::sparse_tensor() const {
+  const auto bytes = last_bytes(message, 22);
+  return bytes ? std::optional(parse_sparse_tensor(*bytes)) : std::nullopt;
+}
+
 std::optional<std::string_view> AttributeProto::graph() const {
   return last_bytes(message, 6);
 }
@@ -202,6 +207,20 @@ TensorProto parse_tensor(std::string_view message) {
       case 8: tensor.name = field->bytes; break;
       case 9: tensor.raw_data = field->bytes; break;
       case 14: tensor.external = field->word == 1; break;
+      default: break;
+    }
+  }
+  return tensor;
+}
+
+SparseTensorProto parse_sparse_tensor(std::string_view message) {
+  SparseTensorProto tensor;
+  Fields fields(message);
+  while (const std::optional<Field> field = fields.next()) {
+    switch (field->number) {
+      case 1: tensor.values = parse_tensor(field->bytes); break;
+      case 2: tensor.indices = parse_tensor(field->bytes); break;
+      case 3: append_integers(*field, tensor.dims); break;
       default: break;
     }
   }
