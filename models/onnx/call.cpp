@@ -146,6 +146,23 @@ std::optional<std::string_view> Call::graph(std::string_view name) {
   return checked(*this, name, found, found ? found->graph() : std::nullopt);
 }
 
+std::optional<OperatorNode::Attribute> Call::any(std::string_view name) {
+  const AttributeProto* found = attribute(name);
+  const auto optional = [](auto&& value) { return value ? std::optional(OperatorNode::Attribute(*std::move(value))) : std::nullopt; };
+  switch (found ? found->kind() : AttributeProto::Kind::other) {
+    case AttributeProto::Kind::number: return optional(number(name));
+    case AttributeProto::Kind::integer: return optional(integer(name));
+    case AttributeProto::Kind::text: return optional(text(name));
+    case AttributeProto::Kind::tensor: return optional(tensor(name));
+    case AttributeProto::Kind::sparse_tensor: return optional(sparse_tensor(name));
+    case AttributeProto::Kind::numbers: return optional(numbers(name));
+    case AttributeProto::Kind::integers: return optional(integers(name));
+    case AttributeProto::Kind::texts: return optional(texts(name));
+    case AttributeProto::Kind::other: break;
+  }
+  return std::nullopt;
+}
+
 std::optional<DType> Call::dtype(std::string_view name) {
   const std::optional<std::int64_t> number = integer(name);
   if (!number) return std::nullopt;

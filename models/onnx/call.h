@@ -14,6 +14,7 @@
 #include "models/onnx/proto.h"
 #include "models/onnx/table.h"
 #include "models/onnx/value.h"
+#include "models/operator_function.h"
 
 namespace cleave::models::onnx {
 
@@ -71,6 +72,8 @@ class Call : public Composer {
   [[nodiscard]] std::optional<Array> tensor(std::string_view name);
   [[nodiscard]] std::optional<Array> sparse_tensor(std::string_view name);
   [[nodiscard]] std::optional<std::string_view> graph(std::string_view name);
+  /// An attribute of any kind but graphs, types and their lists; those are nothing.
+  [[nodiscard]] std::optional<OperatorNode::Attribute> any(std::string_view name);
   /// The element type that an integer attribute (`to`, `dtype`) denotes; reported if cleave lacks it.
   [[nodiscard]] std::optional<DType> dtype(std::string_view name);
   [[nodiscard]] bool has_attribute(std::string_view name) { return attribute(name) != nullptr; }

@@ -58,6 +58,7 @@ std::optional<Shape> shape_of(const std::string& text, std::size_t rank) {
 }  // namespace
 
 void GraphReader::declare_initializers(std::string_view graph, Environment& names) {
+  state_types(graph);
   if (model_.ir_version >= kDefaultsAreMeant)
     for_each(graph, kGraphInput, [&](std::string_view bytes) { defaults_.insert(parse_value_info(bytes).name); });
   read_initializers(graph,
@@ -215,13 +216,16 @@ std::optional<TensorType> GraphReader::input_type(const ValueInfo& info, DType d
   return whole ? std::optional(std::move(type)) : std::nullopt;
 }
 
+void GraphReader::state_types(std::string_view graph) {
+  if (options_.assume_host.empty() && options_.host_functions.empty()) return;
+  for (const std::uint32_t field : {kGraphValueInfo, kGraphOutput})
+    for_each(graph, field, [&](std::string_view bytes) {
+      const ValueInfo info = parse_value_info(bytes);
+      stated_.emplace(info.name, info);
+    });
+}
+
 std::optional<TensorType> GraphReader::stated_type(std::string_view name) {
-  if (stated_.empty())
-    for (const std::uint32_t field : {kGraphValueInfo, kGraphOutput})
-      for_each(model_.graph, field, [&](std::string_view bytes) {
-        const ValueInfo info = parse_value_info(bytes);
-        stated_.emplace(info.name, info);
-      });
   const auto found = stated_.find(name);
   if (found == stated_.end() || !found->second.dims) return std::nullopt;
   const std::optional<DType> dtype = element_type(found->second.element_type);
@@ -313,6 +317,9 @@ void GraphReader::check_options_used() {
   for (const auto& [name, shape] : options_.shapes) check("--shape", "input", name, inputs);
   for (const auto& [name, value] : options_.constants) check("--constant", "input", name, inputs);
   if (!open_.empty()) error(DiagnosticKind::shape, locations_.whole_file(), open_);
+  for (const auto& [name, function] : options_.host_functions)
+    if (!host_functions_used_.contains(name) && !tracer_.has_errors())
+      error(DiagnosticKind::unknown, locations_.whole_file(), "--host-function " + name + ": the model has no node of this operator");
   for (const auto& [name, value] : options_.bounds)
     if (!bounds_used_.contains(name) && !tracer_.has_errors())
       error(DiagnosticKind::unknown, locations_.whole_file(),

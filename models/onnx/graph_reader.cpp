@@ -181,9 +181,11 @@ const FunctionProto* GraphReader::function_of(const NodeProto& node) const {
 
 Values GraphReader::lower(const NodeProto& node, const Values& operands, const SourceLocation& location, Environment& names) {
   const Values poison(node.outputs.size());
+  const std::string op = qualified(node);
+  if (const auto given = options_.host_functions.find(op); given != options_.host_functions.end())
+    return by_host_function(given->second, node, op, operands, location, names);
   if (const FunctionProto* function = function_of(node)) return inline_function(*function, node, operands, names);
   const int version = version_of(node.domain, names);
-  const std::string op = qualified(node);
   const Lowering* lowering = find_lowering(op, standard(node.domain) ? version : kNewestVersion);
   if (!lowering && options_.assume_host.contains(op)) return assumed(node, op, operands, location);
   if (!lowering) {
@@ -269,7 +271,13 @@ void GraphReader::report_missing() {
     std::string names;
     for (const std::string& name : missing.nodes) names += (names.empty() ? "" : ", ") + ("`" + name + "`");
     if (missing.count > 1 && !names.empty()) message += ": " + names + (missing.count > missing.nodes.size() ? ", …" : "");
-    error(DiagnosticKind::unsupported, missing.location, message);
+    std::vector<Note> notes;
+    if (op == missing_.begin()->first)
+      notes.push_back(
+          {"a host function can compute it: --host-function " + op + "=LIBRARY.so:SYMBOL, in Python host_functions={\"" + op + "\": f}",
+           {},
+           0});
+    error(DiagnosticKind::unsupported, missing.location, message, std::move(notes));
   }
 }
 

@@ -102,6 +102,8 @@ class GraphReader {
   [[nodiscard]] std::vector<std::string> dim_flags(std::string_view name) const;
   Value declare_input(const ValueInfo& info);
   std::optional<TensorType> input_type(const ValueInfo& info, DType dtype);
+  /// Notes the types that a graph states for its values, if a host function may need them.
+  void state_types(std::string_view graph);
   /// The type that the file states for a computed value, if it is complete.
   std::optional<TensorType> stated_type(std::string_view name);
   Value frozen(const ValueInfo& info, const TensorType& type);
@@ -115,7 +117,15 @@ class GraphReader {
   void read_outputs(std::string_view graph, Environment& names);
   void add_weight_outputs(const Environment& names);
   Values lower(const NodeProto& node, const Values& operands, const SourceLocation& location, Environment& names);
+
+  // host_nodes.cpp
+  /// An opaque host function that replaces an operator, with the types that the file states.
   Values assumed(const NodeProto& node, const std::string& op, const Values& operands, const SourceLocation& location);
+  Values by_host_function(const OperatorFunction& given, const NodeProto& node, const std::string& op, const Values& operands,
+                          const SourceLocation& location, Environment& names);
+  std::optional<OperatorNode> describe(Call& call, const std::string& op, const Values& operands);
+  Values call_host(HostFunction function, const NodeProto& node, const std::vector<Operand>& inputs, const SourceLocation& location);
+
   Values inline_function(const FunctionProto& function, const NodeProto& node, Values operands, Environment& names);
   Values lower_placed(const Lowering& row, const NodeProto& node, const Values& operands, const SourceLocation& location, int version,
                       Environment& names);
@@ -153,7 +163,7 @@ class GraphReader {
   std::map<std::string_view, ValueInfo> stated_;  ///< types that the file states for values; read where an operator is assumed
   std::map<std::string, Missing> missing_;        ///< unknown operators, by name
   std::map<std::string, Misses> misses_;          ///< by advice
-  std::set<std::string> bounds_used_;
+  std::set<std::string> bounds_used_, host_functions_used_;
   std::vector<NodeRecord>* records_ = nullptr;  ///< null: no records requested
   std::vector<Pin> pins_;
   std::size_t lowered_ = 0;  ///< nodes lowered so far

@@ -57,6 +57,9 @@ struct AttributeProto {
   std::string_view reference;  ///< the name of an attribute of the enclosing function, whose value this one takes
   std::string_view message;
 
+  enum class Kind : std::uint8_t { other, number, integer, text, tensor, numbers, integers, texts, sparse_tensor };
+  /// The kind that the file states, or that of the first value where old files state none.
+  [[nodiscard]] Kind kind() const;
   // The value, if the file has one of the type that the operator defines; else nothing.
   [[nodiscard]] std::optional<std::int64_t> integer() const;
   [[nodiscard]] std::optional<float> number() const;
