@@ -93,7 +93,8 @@ set(executor_headers
   executor/arguments/run_options.h)
 set(models_headers
   models/model.h
-  models/network.h)
+  models/network.h
+  models/operator_function.h)
 
 set(CLEAVE_PUBLIC_HEADERS cleave.h optim.h ${graph_headers} ${partitioner_headers} ${executor_headers} ${models_headers})
 foreach(room graph partitioner executor models)

@@ -14,6 +14,7 @@
 #include "graph/array/array.h"
 #include "graph/base/diagnostic.h"
 #include "graph/graph.h"
+#include "models/operator_function.h"
 
 namespace cleave {
 
@@ -44,6 +45,9 @@ struct ModelOptions {
   std::map<std::string, std::int64_t> bounds;
   /// Unknown operators that are taken as host functions with the result types that the file declares: for plans, not for runs.
   std::set<std::string> assume_host;
+  /// Host functions that compute the nodes of an operator, by its name with its domain, as `--host-function com.acme.Scale=lib.so:scale`.
+  /// They take precedence over cleave's own reading of an operator. One that no node needs is an error.
+  std::map<std::string, OperatorFunction> host_functions = {};
   OrtPins pins = OrtPins::none;
 };
 

@@ -12,7 +12,6 @@
 #include "graph/base/exceptions.h"
 #include "graph/base/file.h"
 #include "graph/base/mapped_file.h"
-#include "graph/base/stop.h"
 
 namespace cleave {
 namespace {
@@ -27,7 +26,8 @@ struct Descriptor {
   std::string_view text;
   DType dtype;
 };
-constexpr std::array<Descriptor, 12> kDescriptors{{{"<f4", DType::f32},
+/// NumPy knows no bf16: the type of the package ml_dtypes is written as two bytes without a meaning.
+constexpr std::array<Descriptor, 13> kDescriptors{{{"<f4", DType::f32},
                                                    {"<f8", DType::f64},
                                                    {"<f2", DType::f16},
                                                    {"<i4", DType::i32},
@@ -38,7 +38,8 @@ constexpr std::array<Descriptor, 12> kDescriptors{{{"<f4", DType::f32},
                                                    {"<u2", DType::u16},
                                                    {"<u4", DType::u32},
                                                    {"<u8", DType::u64},
-                                                   {"|b1", DType::boolean}}};
+                                                   {"|b1", DType::boolean},
+                                                   {"<V2", DType::bf16}}};
 
 struct Header {
   std::string descriptor;
@@ -183,6 +184,7 @@ Result<Header> read_header(InputFile& file, const std::string& path) {
 }
 
 std::optional<DType> parse_descriptor(std::string_view text) {
+  if (text == "bfloat16" || text == "|V2") return DType::bf16;
   for (const Descriptor& descriptor : kDescriptors) {
     const bool one_byte = descriptor.text.front() == '|';
     const bool order_fits = !text.empty() && (text.front() == descriptor.text.front() || text.front() == '=' ||
@@ -228,8 +230,8 @@ Result<Opened> open_npy(const std::string& path, FileKind kind = FileKind::any) 
   if (!header) return header.error();
   std::optional<DType> dtype = parse_descriptor(header->descriptor);
   if (!dtype) {
-    return npy_error(
-        path, "element type `" + header->descriptor + "` is not supported (only little-endian f2, f4, f8, i1 to i8, u1 to u8 and b1)");
+    return npy_error(path, "element type `" + header->descriptor +
+                               "` is not supported (only little-endian f2, f4, f8, i1 to i8, u1 to u8, b1, and V2 for bf16)");
   }
   TensorType type{*dtype, header->shape};
   std::optional<std::int64_t> bytes = checked_bytes(type);
@@ -326,14 +328,6 @@ Status read_npy(const std::string& path, Array& into) {
 
 Status write_npy(const std::string& path, const Array& array) {
   return detail::guard_memory([&]() -> Status {
-    if (array.dtype() == DType::bf16) {
-      Array wide(TensorType{DType::f32, array.shape()});
-      float* out = wide.mutable_data<float>();
-      each_with_looks(array.size(), [&](std::int64_t begin, std::int64_t end) {
-        for (std::int64_t i = begin; i < end; ++i) out[i] = static_cast<float>(array.data<BFloat16>()[i]);
-      });
-      return write_npy(path, wide);
-    }
     const auto descriptor =
         std::find_if(kDescriptors.begin(), kDescriptors.end(), [&](const Descriptor& d) { return d.dtype == array.dtype(); });
     std::string header = "{'descr': '" + std::string(descriptor->text) + "', 'fortran_order': False, 'shape': (";

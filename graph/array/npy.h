@@ -17,15 +17,16 @@ namespace cleave {
 
 enum class FileKind;  // graph/base/file.h
 
-/// f4, f8, f2, i4, i8, u1, b1; other element types, truncated and malformed files are an Error that names the file.
+/// f2, f4, f8, i1 to i8, u1 to u8, b1, and bf16 as NumPy writes that type of ml_dtypes (V2); other element types, truncated and malformed
+/// files are an Error that names the file.
 Result<Array> read_npy(const std::string& path);
 /// The same, but a file whose shape is not that of `wanted` is an Error before its data is read.
 Result<Array> read_npy(const std::string& path, const TensorType& wanted);
 /// The same into existing memory, which may be page-locked: the file's type must be that of `into`. After an Error its content is
 /// undefined.
 Status read_npy(const std::string& path, Array& into);
-/// Writes to a temporary name and renames: no partial file is ever left. bf16 is written as f4. The path comes first, as in a program
-/// (graph/ops/ops.h).
+/// Writes to a temporary name and renames: no partial file is ever left. NumPy reads bf16 as two bytes without a meaning: `np.load(path)
+/// .view(ml_dtypes.bfloat16)`. The path comes first, as in a program (graph/ops/ops.h).
 Status write_npy(const std::string& path, const Array& array);
 template <std::same_as<Array> A>
 Status write_npy(const A&, const std::string&) {

@@ -144,6 +144,7 @@ Result<std::string> RegularFile::read(std::int64_t limit) const {
 
 FileRoots::FileRoots(const std::string& model, const std::vector<std::string>& folders) {
   add(folder_of(model), false);
+  add_blobs();
   std::error_code failure;
   if (const fs::path file = fs::canonical(model, failure); !failure) add(folder_of(file), false);
   for (const std::string& folder : folders) add(folder, true);
@@ -166,6 +167,18 @@ void FileRoots::add(const std::string& folder, bool everywhere) {
     known->deep = known->deep || root.deep;
 }
 
+/// The folder `blobs` beside the innermost `snapshots` that holds the model's folder.
+void FileRoots::add_blobs() {
+  if (roots_.empty()) return;
+  for (fs::path folder = roots_.front().folder; folder.has_relative_path(); folder = folder.parent_path()) {
+    if (folder.filename() != "snapshots") continue;
+    std::error_code failure;
+    const fs::path blobs = fs::canonical(folder.parent_path() / "blobs", failure);
+    if (!failure && blobs == folder.parent_path() / "blobs") roots_.push_back({"", blobs.string(), false});
+    return;
+  }
+}
+
 bool FileRoots::lies_in(std::string_view path, std::string_view folder, bool deep) {
   if (!path.starts_with(folder)) return false;
   path.remove_prefix(folder.size());
@@ -178,22 +191,25 @@ bool FileRoots::lies_in(std::string_view path, std::string_view folder, bool dee
 }
 
 Result<RegularFile> FileRoots::open(const std::string& name) const {
-  const auto inside = [this](const std::string& path, std::string Root::*folder) {
-    return std::any_of(roots_.begin(), roots_.end(), [&](const Root& root) { return lies_in(path, root.*folder, root.deep); });
+  const auto inside = [this](const std::string& path, std::string Root::*folder, bool by_links) {
+    return std::any_of(roots_.begin(), roots_.end(),
+                       [&](const Root& root) { return (by_links || !root.stated.empty()) && lies_in(path, root.*folder, root.deep); });
   };
   const Error outside{"`" + name + "` lies outside of the model's folder", {}, ErrorKind::file};
   const fs::path normal = fs::path(name).lexically_normal();
   if (name.empty() || name.find('\0') != std::string::npos || *normal.begin() == "..") return outside;
   std::vector<std::string> candidates;
   if (normal.is_relative())
-    for (const Root& root : roots_) candidates.push_back((fs::path(root.stated) / normal).string());
+    for (const Root& root : roots_)
+      if (!root.stated.empty()) candidates.push_back((fs::path(root.stated) / normal).string());
   std::error_code failure;
   const std::string here = fs::absolute(normal, failure).string();  // an absolute name stays as it is
-  if (!failure && (inside(here, &Root::stated) || inside(here, &Root::folder))) candidates.push_back(here);
+  if (!failure && (inside(here, &Root::stated, false) || inside(here, &Root::folder, false))) candidates.push_back(here);
   std::optional<Error> error;
   for (const std::string& path : candidates) {
     bool left = false;
-    Result<RegularFile> file = RegularFile::open(path, [&](const std::string& real) { return !(left = !inside(real, &Root::folder)); });
+    Result<RegularFile> file =
+        RegularFile::open(path, [&](const std::string& real) { return !(left = !inside(real, &Root::folder, true)); });
     if (file) return file;
     if (left) error = outside;
     if (!error) error = file.error();

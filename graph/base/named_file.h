@@ -52,7 +52,8 @@ class RegularFile {
 class FileRoots {
  public:
   /// The folder of `model`, and, if `model` is a link, the folder of its target (as in the Hugging Face cache), and `folders`. Nonexistent
-  /// folders are ignored. For a model in `/`, only files directly in `/` are allowed, since every file is below it.
+  /// folders are ignored. For a model in `/`, only files directly in `/` are allowed, since every file is below it. Links from a folder in
+  /// `X/snapshots` may lead to the files in `X/blobs`, as that cache keeps them; no name leads there without such a link.
   explicit FileRoots(const std::string& model, const std::vector<std::string>& folders = {});
 
   /// A relative name is searched in each root, and in the working directory if the result is in a root; an absolute name must begin with a
@@ -62,11 +63,12 @@ class FileRoots {
 
  private:
   struct Root {
-    std::string stated;  ///< absolute path as given by the user
+    std::string stated;  ///< absolute path as given by the user; empty: only links lead to it
     std::string folder;  ///< the same with links resolved
     bool deep = true;    ///< files in subfolders are allowed, too
   };
   void add(const std::string& folder, bool everywhere);
+  void add_blobs();
   static bool lies_in(std::string_view path, std::string_view folder, bool deep);
 
   std::vector<Root> roots_;

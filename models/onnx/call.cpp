@@ -124,7 +124,17 @@ std::optional<Array> Call::tensor(std::string_view name) {
   const AttributeProto* found = attribute(name);
   const auto value = found ? found->tensor() : std::nullopt;
   if (!checked(*this, name, found, value)) return std::nullopt;
-  Result<Array> array = reader_.tensors().read(*value);
+  return array_in(name, reader_.tensors().read(*value));
+}
+
+std::optional<Array> Call::sparse_tensor(std::string_view name) {
+  const AttributeProto* found = attribute(name);
+  const auto value = found ? found->sparse_tensor() : std::nullopt;
+  if (!checked(*this, name, found, value)) return std::nullopt;
+  return array_in(name, reader_.tensors().read(*value));
+}
+
+std::optional<Array> Call::array_in(std::string_view name, Result<Array> array) {
   if (array) return *std::move(array);
   mistake(array.error().kind == ErrorKind::machine ? DiagnosticKind::machine : DiagnosticKind::value,
           "the attribute " + quoted(name) + ": " + array.error().message);
@@ -140,6 +150,23 @@ const NarrowType* Call::narrow_tensor(std::string_view name) {
 std::optional<std::string_view> Call::graph(std::string_view name) {
   const AttributeProto* found = attribute(name);
   return checked(*this, name, found, found ? found->graph() : std::nullopt);
+}
+
+std::optional<OperatorNode::Attribute> Call::any(std::string_view name) {
+  const AttributeProto* found = attribute(name);
+  const auto optional = [](auto&& value) { return value ? std::optional(OperatorNode::Attribute(*std::move(value))) : std::nullopt; };
+  switch (found ? found->kind() : AttributeProto::Kind::other) {
+    case AttributeProto::Kind::number: return optional(number(name));
+    case AttributeProto::Kind::integer: return optional(integer(name));
+    case AttributeProto::Kind::text: return optional(text(name));
+    case AttributeProto::Kind::tensor: return optional(tensor(name));
+    case AttributeProto::Kind::sparse_tensor: return optional(sparse_tensor(name));
+    case AttributeProto::Kind::numbers: return optional(numbers(name));
+    case AttributeProto::Kind::integers: return optional(integers(name));
+    case AttributeProto::Kind::texts: return optional(texts(name));
+    case AttributeProto::Kind::other: break;
+  }
+  return std::nullopt;
 }
 
 std::optional<DType> Call::dtype(std::string_view name) {

@@ -14,6 +14,7 @@
 #include "models/onnx/proto.h"
 #include "models/onnx/table.h"
 #include "models/onnx/value.h"
+#include "models/operator_function.h"
 
 namespace cleave::models::onnx {
 
@@ -71,7 +72,10 @@ class Call : public Composer {
   [[nodiscard]] std::optional<Array> tensor(std::string_view name);
   /// The narrow type of an attribute's tensor, if it has one; else null.
   [[nodiscard]] const NarrowType* narrow_tensor(std::string_view name);
+  [[nodiscard]] std::optional<Array> sparse_tensor(std::string_view name);
   [[nodiscard]] std::optional<std::string_view> graph(std::string_view name);
+  /// An attribute of any kind but graphs, types and their lists; those are nothing.
+  [[nodiscard]] std::optional<OperatorNode::Attribute> any(std::string_view name);
   /// The element type that an integer attribute (`to`, `dtype`) denotes; reported if cleave lacks it.
   [[nodiscard]] std::optional<DType> dtype(std::string_view name);
   /// The same for operators that take narrow types too.
@@ -126,6 +130,7 @@ class Call : public Composer {
 
  private:
   const AttributeProto* attribute(std::string_view name);
+  std::optional<Array> array_in(std::string_view name, Result<Array> array);
 
   GraphReader& reader_;
   Environment& names_;

@@ -69,6 +69,15 @@ Values with_one_arm(Call& c, std::string_view graph, bool then, const ArmMistake
   return plain(given) ? c.poison() : c.unsupported(kNoResult);
 }
 
+/// The first result whose types in the two arms have no type in common.
+std::optional<std::size_t> other_type(const Values& first, const Values& second) {
+  for (std::size_t i = 0; i < first.size(); ++i) {
+    const Part &a = first[i].part, &b = second[i].part;
+    if (!first[i].poisoned() && !second[i].poisoned() && !a.operand().literal && !b.operand().literal && a.type() != b.type()) return i;
+  }
+  return std::nullopt;
+}
+
 Values if_(Call& c) {
   const auto then_graph = c.graph("then_branch");
   const auto else_graph = c.graph("else_branch");
@@ -90,6 +99,13 @@ Values if_(Call& c) {
   const Values second = c.inline_graph(*else_graph, {});
   if (arms.broken(begin)) arms.judge("`" + node_name(c) + "`", begin, middle, choosing(c));
   const bool equal = first.size() == second.size() && plain(first) && plain(second);
+  if (const auto different = equal ? other_type(first, second) : std::nullopt) {
+    tracer.end_branch({}, {});
+    const std::string name(*different < c.results() ? c.node().outputs[*different] : "");
+    return c.mistake(DiagnosticKind::shape, "`" + name + "` is " + to_string(first[*different].part.type()) +
+                                                " in the then arm of `If` and " + to_string(second[*different].part.type()) +
+                                                " in its else arm, and the condition is not known when the model is read" + c.advice(0));
+  }
   Values results = values_of(c, tracer.end_branch(equal ? states(c, first) : std::vector<Tracer::State>(),
                                                   equal ? states(c, second) : std::vector<Tracer::State>()));
   if (equal) return of_both_arms(c, std::move(results), first, second);

@@ -16,7 +16,11 @@ Values constant(Call& c) {
     const std::vector<float> values(numbers->begin(), numbers->end());
     return {c.constant(Array::of<float>({static_cast<std::int64_t>(values.size())}, std::span<const float>(values)))};
   }
-  return c.unsupported(c.has_attribute("sparse_value") ? "of a sparse tensor" : "of text");
+  if (c.has_attribute("sparse_value")) {
+    const std::optional<Array> value = c.sparse_tensor("sparse_value");
+    return value ? Values{c.constant(*value)} : c.poison();
+  }
+  return c.unsupported("of text");
 }
 
 /// Fills a shape with one value: by `full`, or by a broadcast constant for a u64 that `full` cannot represent exactly.

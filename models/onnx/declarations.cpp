@@ -8,7 +8,9 @@
 #include "graph/array/read_value.h"
 #include "graph/base/json_reader.h"
 #include "graph/base/spelling.h"
+#include "models/onnx/dim_expression.h"
 #include "models/onnx/graph_reader.h"
+#include "models/onnx/onnx_file.h"
 
 namespace cleave::models::onnx {
 namespace {
@@ -56,28 +58,27 @@ std::optional<Shape> shape_of(const std::string& text, std::size_t rank) {
 }  // namespace
 
 void GraphReader::declare_initializers(std::string_view graph, Environment& names) {
+  state_types(graph);
   if (model_.ir_version >= kDefaultsAreMeant)
     for_each(graph, kGraphInput, [&](std::string_view bytes) { defaults_.insert(parse_value_info(bytes).name); });
-  for_each(graph, kGraphInitializer, [&](std::string_view bytes) {
-    if (!exhausted()) declare_initializer(parse_tensor(bytes), names, false);
+  read_initializers(graph, [&](std::string_view name, const auto& tensor, const NarrowType* narrow) {
+    declare_initializer(name, tensors_.read(tensor), narrow, names, false);
   });
-  for_each(graph, kGraphSparseInitializer,
-           [&](std::string_view) { error(DiagnosticKind::unsupported, locations_.whole_file(), "sparse initializers are not supported"); });
 }
 
-void GraphReader::declare_initializer(const TensorProto& tensor, Environment& names, bool nested) {
-  const std::string name(tensor.name);
+void GraphReader::declare_initializer(std::string_view title, const Result<Array>& array, const NarrowType* narrow, Environment& names,
+                                      bool nested) {
+  const std::string name(title);
   if (!nested) initializers_.insert(name);
   const SourceLocation location = locations_.named("initializer", name);
   Value value;
-  Result<Array> array = tensors_.read(tensor);
   if (!array) {
     error(array.error().kind == ErrorKind::machine ? DiagnosticKind::machine : DiagnosticKind::value, location, array.error().message);
-  } else if (!nested && std::find(weights_.begin(), weights_.end(), tensor.name) != weights_.end()) {
+  } else if (!nested && std::find(weights_.begin(), weights_.end(), title) != weights_.end()) {
     Attributes attributes;
     attributes.set("value", *array);
     value = Part(tracer_, tracer_.parameter(name, array->type(), std::move(attributes), location));
-  } else if (!defaults_.contains(tensor.name)) {
+  } else if (!defaults_.contains(title)) {
     value = Part(tracer_, tracer_.constant(*array, location));
     tracer_.name(value.part.operand(), name);
   } else {
@@ -86,9 +87,33 @@ void GraphReader::declare_initializer(const TensorProto& tensor, Environment& na
     value = Part(tracer_, tracer_.parameter(name, array->type(), std::move(attributes), location));
     if (value.part.operand().value.valid()) known_.set(value.part.operand().value, *array);
   }
-  value.narrow = narrow_type(tensor.data_type);
-  if (!names.values.emplace(tensor.name, std::move(value)).second)
-    error(DiagnosticKind::value, location, "two initializers have this name");
+  value.narrow = narrow;
+  if (!names.values.emplace(title, std::move(value)).second) error(DiagnosticKind::value, location, "two initializers have this name");
+}
+
+std::optional<std::int64_t> GraphReader::size_of(const Dimension& dim) const {
+  if (dim.size || dim.name.empty()) return dim.size;
+  const SizeOf named = [&](std::string_view name) -> std::optional<std::int64_t> {
+    const auto found = sizes_.find(name);
+    return found == sizes_.end() ? std::nullopt : std::optional(found->second);
+  };
+  const std::optional<std::int64_t> whole = named(dim.name);
+  return whole ? whole : evaluate_dimension(dim.name, named);
+}
+
+/// A text such as `batch-size` is a name, unless `batch` or `size` is one.
+std::vector<std::string> GraphReader::parts_of(std::string_view name) const {
+  std::vector<std::string> parts = names_in_dimension(name);
+  const bool expression = name.find_first_of(" +*%(") != std::string_view::npos || name.find("//") != std::string_view::npos ||
+                          std::any_of(parts.begin(), parts.end(), [&](const std::string& part) { return plain_sizes_.contains(part); });
+  return expression && !parts.empty() ? parts : std::vector{std::string(name)};
+}
+
+std::vector<std::string> GraphReader::dim_flags(std::string_view name) const {
+  std::vector<std::string> flags;
+  for (const std::string& part : parts_of(name))
+    if (!sizes_.contains(part)) flags.push_back("--dim " + part + "=N");
+  return flags;
 }
 
 /// Collects named sizes from the user's options and from the shapes of the arrays to be passed as inputs.
@@ -96,6 +121,8 @@ void GraphReader::collect_sizes(std::string_view graph) {
   sizes_.insert(options_.dims.begin(), options_.dims.end());
   for_each(graph, kGraphInput, [&](std::string_view bytes) {
     const ValueInfo info = parse_value_info(bytes);
+    for (const Dimension& dim : info.dims.value_or(std::vector<Dimension>()))
+      if (!dim.name.empty()) plain_sizes_.emplace(dim.name);
     const auto given = options_.input_shapes.find(std::string(info.name));
     if (given == options_.input_shapes.end() || !info.dims || info.dims->size() != given->second.size()) return;
     for (std::size_t i = 0; i < given->second.size(); ++i)
@@ -121,9 +148,10 @@ void GraphReader::declare_inputs(std::string_view graph, Environment& names) {
   }
   if (open_sizes_.empty() || !foreign_.empty()) return;
   std::string what, flags;
-  for (const auto& [open, flag] : open_sizes_) {
+  for (const auto& [open, wanted] : open_sizes_) {
     what += (what.empty() ? "" : ", ") + open;
-    if ((" " + flags + " ").find(" " + flag + " ") == std::string::npos) flags += (flags.empty() ? "" : " ") + flag;
+    for (const std::string& flag : wanted)
+      if ((" " + flags + " ").find(" " + flag + " ") == std::string::npos) flags += (flags.empty() ? "" : " ") + flag;
   }
   open_ = "sizes are open: " + what + "; give them with " + flags;
 }
@@ -153,7 +181,7 @@ std::optional<TensorType> GraphReader::input_type(const ValueInfo& info, DType d
   const auto held = options_.input_shapes.find(name);
   if (!info.dims && given == options_.shapes.end() && held != options_.input_shapes.end()) return TensorType{dtype, held->second};
   if (!info.dims && given == options_.shapes.end() && !constant) {
-    open_sizes_.emplace_back("the shape of `" + name + "`", "--shape " + name + "=N,…");
+    open_sizes_.emplace_back("the shape of `" + name + "`", std::vector{"--shape " + name + "=N,…"});
     return std::nullopt;
   }
   const std::size_t rank = info.dims ? info.dims->size() : given != options_.shapes.end() ? given->second.size() : 0;
@@ -166,10 +194,11 @@ std::optional<TensorType> GraphReader::input_type(const ValueInfo& info, DType d
   bool whole = true;
   for (std::size_t i = 0; i < rank; ++i) {
     const Dimension dim = info.dims ? (*info.dims)[i] : Dimension{};
-    std::optional<std::int64_t> size = dim.size;
-    if (!size && !dim.name.empty()) {
-      const auto found = sizes_.find(dim.name);
-      if (found != sizes_.end()) size = found->second;
+    std::optional<std::int64_t> size = size_of(dim);
+    if (size && *size < 0 && !sizes_.contains(dim.name)) {
+      error(DiagnosticKind::shape, locations_.named("input", name),
+            "axis " + std::to_string(i) + " is `" + std::string(dim.name) + "`, which is " + std::to_string(*size));
+      return std::nullopt;
     }
     if (!size && held != options_.input_shapes.end() && held->second.size() == rank) size = held->second[i];
     if (given != options_.shapes.end() && given->second[i]) {
@@ -182,7 +211,7 @@ std::optional<TensorType> GraphReader::input_type(const ValueInfo& info, DType d
     if (!size && !constant) {
       const std::string open = "`" + name + "` axis " + std::to_string(i);
       open_sizes_.emplace_back(dim.name.empty() ? open : open + " (" + std::string(dim.name) + ")",
-                               dim.name.empty() ? shape_flag(info) : "--dim " + std::string(dim.name) + "=N");
+                               dim.name.empty() ? std::vector{shape_flag(info)} : dim_flags(dim.name));
       whole = false;
     }
     type.shape.push_back(size.value_or(-1));
@@ -191,24 +220,49 @@ std::optional<TensorType> GraphReader::input_type(const ValueInfo& info, DType d
   return whole ? std::optional(std::move(type)) : std::nullopt;
 }
 
+void GraphReader::state_types(std::string_view graph) {
+  if (options_.assume_host.empty() && options_.host_functions.empty()) return;
+  for (const std::uint32_t field : {kGraphValueInfo, kGraphOutput})
+    for_each(graph, field, [&](std::string_view bytes) {
+      const ValueInfo info = parse_value_info(bytes);
+      stated_.emplace(info.name, info);
+    });
+}
+
 std::optional<TensorType> GraphReader::stated_type(std::string_view name) {
-  if (stated_.empty())
-    for (const std::uint32_t field : {kGraphValueInfo, kGraphOutput})
-      for_each(model_.graph, field, [&](std::string_view bytes) {
-        const ValueInfo info = parse_value_info(bytes);
-        stated_.emplace(info.name, info);
-      });
   const auto found = stated_.find(name);
   if (found == stated_.end() || !found->second.dims) return std::nullopt;
   const std::optional<DType> dtype = element_type(found->second.element_type);
   if (!dtype) return std::nullopt;
   TensorType type{*dtype, {}};
   for (const Dimension& dim : *found->second.dims) {
-    const auto size = sizes_.find(dim.name);
-    if (!dim.size && (dim.name.empty() || size == sizes_.end())) return std::nullopt;
-    type.shape.push_back(dim.size ? *dim.size : size->second);
+    const std::optional<std::int64_t> size = size_of(dim);
+    if (!size || *size < 0) return std::nullopt;
+    type.shape.push_back(*size);
   }
   return checked_bytes(type) ? std::optional(std::move(type)) : std::nullopt;
+}
+
+void GraphReader::compare_declared(const ValueInfo& info, const Value& value, const SourceLocation& location) {
+  if (info.kind != ValueInfo::Kind::tensor) return;
+  const TensorType& type = value.part.type();
+  const std::optional<DType> dtype = element_type(info.element_type);
+  bool fits = !dtype || *dtype == type.dtype;
+  if (info.dims && fits) {
+    fits = info.dims->size() == type.shape.size();
+    for (std::size_t axis = 0; fits && axis < type.shape.size(); ++axis) {
+      const std::optional<std::int64_t> size = size_of((*info.dims)[axis]);
+      fits = !size || *size == type.shape[axis] || (value.count && value.axis == static_cast<int>(axis));
+    }
+  }
+  if (fits) return;
+  const std::string declared = info.dims ? declared_type(dtype.value_or(type.dtype), *info.dims) : std::string(to_string(*dtype));
+  warnings_.add({DiagnosticKind::shape,
+                 Severity::warning,
+                 "the file declares `" + std::string(info.name) + "` as " + declared + ", but its nodes compute " + to_string(type),
+                 location,
+                 0,
+                 {}});
 }
 
 Value GraphReader::frozen(const ValueInfo& info, const TensorType& declared) {
@@ -240,13 +294,18 @@ Value GraphReader::frozen(const ValueInfo& info, const TensorType& declared) {
 
 /// A misspelled flag leaves a size open; both are reported as one mistake.
 void GraphReader::check_options_used() {
-  std::vector<std::string> inputs, dims;
+  std::vector<std::string> inputs;
+  std::set<std::string> sizes;
   for_each(model_.graph, kGraphInput, [&](std::string_view bytes) {
     const ValueInfo info = parse_value_info(bytes);
     inputs.emplace_back(info.name);
     for (const Dimension& dim : info.dims.value_or(std::vector<Dimension>()))
-      if (!dim.name.empty()) dims.emplace_back(dim.name);
+      if (!dim.name.empty()) {
+        sizes.emplace(dim.name);
+        for (std::string& part : parts_of(dim.name)) sizes.insert(std::move(part));
+      }
   });
+  const std::vector<std::string> dims(sizes.begin(), sizes.end());
   const auto check = [&](const char* flag, const char* what, const std::string& name, const std::vector<std::string>& known) {
     if (std::find(known.begin(), known.end(), name) != known.end()) return;
     std::vector<Note> notes;
@@ -262,6 +321,9 @@ void GraphReader::check_options_used() {
   for (const auto& [name, shape] : options_.shapes) check("--shape", "input", name, inputs);
   for (const auto& [name, value] : options_.constants) check("--constant", "input", name, inputs);
   if (!open_.empty()) error(DiagnosticKind::shape, locations_.whole_file(), open_);
+  for (const auto& [name, function] : options_.host_functions)
+    if (!host_functions_used_.contains(name) && !tracer_.has_errors())
+      error(DiagnosticKind::unknown, locations_.whole_file(), "--host-function " + name + ": the model has no node of this operator");
   for (const auto& [name, value] : options_.bounds)
     if (!bounds_used_.contains(name) && !tracer_.has_errors())
       error(DiagnosticKind::unknown, locations_.whole_file(),

@@ -99,9 +99,8 @@ Values GraphReader::read_call(const std::map<std::string_view, Operand>& given) 
     const ValueInfo info = parse_value_info(bytes);
     if (const auto found = names.values.find(info.name); found != names.values.end()) found->second.narrow = narrow_type(info.element_type);
   });
-  for_each(model_.graph, kGraphInitializer, [&](std::string_view bytes) {
-    const TensorProto tensor = parse_tensor(bytes);
-    if (!exhausted() && !given.contains(tensor.name)) declare_initializer(tensor, names, false);
+  read_initializers(model_.graph, [&](std::string_view name, const auto& tensor, const NarrowType* narrow) {
+    if (!given.contains(name)) declare_initializer(name, tensors_.read(tensor), narrow, names, false);
   });
   read_nodes(model_.graph, kGraphNode, names);
   report_missing();
@@ -114,9 +113,31 @@ Values GraphReader::read_call(const std::map<std::string_view, Operand>& given) 
 }
 
 void GraphReader::read_nodes(std::string_view message, std::uint32_t field, Environment& names) {
-  for_each(message, field, [&](std::string_view bytes) {
+  const auto read = [&](std::string_view bytes) {
     if (!exhausted()) read_node(parse_node(bytes), names);
+  };
+  const NodeOrders::Order* order =
+      orders_.find(message, field, [&](std::string_view name) { return names.find(name) != nullptr || names.lacks(name); });
+  if (!order) return for_each(message, field, read);
+  if (order->cycle.empty()) {
+    std::for_each(order->nodes.begin(), order->nodes.end(), read);
+    return;
+  }
+  report_cycle(order->cycle);
+  for_each(message, field, [&](std::string_view bytes) {
+    for (const std::string_view output : parse_node(bytes).outputs) names.values.emplace(output, Value());
   });
+}
+
+void GraphReader::report_cycle(const std::vector<std::string_view>& nodes) {
+  std::string names;
+  for (std::size_t i = 0; i < std::min(nodes.size(), kNamesShown); ++i)
+    names += (i == 0 ? "`" : ", `") + node_title(parse_node(nodes[i])) + "`";
+  if (nodes.size() > kNamesShown) names += ", …";
+  const std::string what = nodes.size() == 1
+                               ? "the node reads its own result"
+                               : "nodes read each other's results in a cycle, so that none of them can be the first: " + names;
+  error(DiagnosticKind::value, locations_.of(parse_node(nodes.front())), what);
 }
 
 void GraphReader::read_node(const NodeProto& node, Environment& names) {
@@ -141,7 +162,7 @@ std::optional<Values> GraphReader::operands_of(const NodeProto& node, const Sour
     }
     if (names.lacks(name)) continue;
     error(DiagnosticKind::unknown, location,
-          "`" + std::string(name) + "` is used before it is computed: no input, initializer or earlier node of the graph has this name");
+          "`" + std::string(name) + "` is used but not computed: no input, initializer or node of the graph has this name");
     whole = false;
   }
   return whole ? std::optional(std::move(operands)) : std::nullopt;
@@ -164,9 +185,11 @@ const FunctionProto* GraphReader::function_of(const NodeProto& node) const {
 
 Values GraphReader::lower(const NodeProto& node, const Values& operands, const SourceLocation& location, Environment& names) {
   const Values poison(node.outputs.size());
+  const std::string op = qualified(node);
+  if (const auto given = options_.host_functions.find(op); given != options_.host_functions.end())
+    return by_host_function(given->second, node, op, operands, location, names);
   if (const FunctionProto* function = function_of(node)) return inline_function(*function, node, operands, names);
   const int version = version_of(node.domain, names);
-  const std::string op = qualified(node);
   const Lowering* lowering = find_lowering(op, standard(node.domain) ? version : kNewestVersion);
   if (!lowering && options_.assume_host.contains(op)) return assumed(node, op, operands, location);
   if (!lowering) {
@@ -259,7 +282,13 @@ void GraphReader::report_missing() {
     std::string names;
     for (const std::string& name : missing.nodes) names += (names.empty() ? "" : ", ") + ("`" + name + "`");
     if (missing.count > 1 && !names.empty()) message += ": " + names + (missing.count > missing.nodes.size() ? ", …" : "");
-    error(DiagnosticKind::unsupported, missing.location, message);
+    std::vector<Note> notes;
+    if (op == missing_.begin()->first)
+      notes.push_back(
+          {"a host function can compute it: --host-function " + op + "=LIBRARY.so:SYMBOL, in Python host_functions={\"" + op + "\": f}",
+           {},
+           0});
+    error(DiagnosticKind::unsupported, missing.location, message, std::move(notes));
   }
 }
 
@@ -272,9 +301,16 @@ void GraphReader::read_outputs(std::string_view graph, Environment& names) {
     if (value->poisoned()) return;
     if (value->sequence || value->absent)
       return error(DiagnosticKind::unsupported, location, "a sequence or an optional value cannot be a result");
+    compare_declared(info, *value, location);
     tracer_.output(std::string(info.name), value->part.operand(), location);
     if (value->count) tracer_.output(std::string(info.name) + ".count", value->count->operand(), location);
   });
+}
+
+Diagnostics GraphReader::warnings() const {
+  Diagnostics all = arms_.warnings();
+  all.append(warnings_);
+  return all;
 }
 
 void GraphReader::miss(const std::string& advice, const NodeProto& node) {

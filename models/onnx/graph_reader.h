@@ -15,6 +15,7 @@
 #include "models/onnx/broken_arms.h"
 #include "models/onnx/known_values.h"
 #include "models/onnx/locations.h"
+#include "models/onnx/node_order.h"
 #include "models/onnx/node_record.h"
 #include "models/onnx/proto.h"
 #include "models/onnx/table.h"
@@ -73,6 +74,8 @@ class GraphReader {
   void miss(const std::string& advice, const NodeProto& node);
   /// The reported mistakes, with those that several nodes have in common reported once.
   [[nodiscard]] Diagnostics mistakes() const;
+  /// Warnings about a readable model.
+  [[nodiscard]] Diagnostics warnings() const;
   void use_bound(const std::string& node) { bounds_used_.insert(node); }
 
  private:
@@ -91,26 +94,56 @@ class GraphReader {
   void declare_initializers(std::string_view graph, Environment& names);
   void declare_inputs(std::string_view graph, Environment& names);
   void collect_sizes(std::string_view graph);
+  /// The size, or the value of its name or expression; nothing if it is open.
+  [[nodiscard]] std::optional<std::int64_t> size_of(const Dimension& dim) const;
+  /// The names in an expression, and the name alone if it is none.
+  [[nodiscard]] std::vector<std::string> parts_of(std::string_view name) const;
+  /// The flags that set an open size: `--dim past_len=N --dim seq=N` for `past_len + seq`.
+  [[nodiscard]] std::vector<std::string> dim_flags(std::string_view name) const;
   Value declare_input(const ValueInfo& info);
   std::optional<TensorType> input_type(const ValueInfo& info, DType dtype);
+  /// Notes the types that a graph states for its values, if a host function may need them.
+  void state_types(std::string_view graph);
   /// The type that the file states for a computed value, if it is complete.
   std::optional<TensorType> stated_type(std::string_view name);
   Value frozen(const ValueInfo& info, const TensorType& type);
   void check_options_used();
 
   void read_nodes(std::string_view message, std::uint32_t field, Environment& names);
+  void report_cycle(const std::vector<std::string_view>& nodes);
+  /// Warns if the type that the file declares for an output is not that of its value.
+  void compare_declared(const ValueInfo& info, const Value& value, const SourceLocation& location);
   void read_node(const NodeProto& node, Environment& names);
   void read_outputs(std::string_view graph, Environment& names);
   void add_weight_outputs(const Environment& names);
   Values lower(const NodeProto& node, const Values& operands, const SourceLocation& location, Environment& names);
+
+  // host_nodes.cpp
+  /// An opaque host function that replaces an operator, with the types that the file states.
   Values assumed(const NodeProto& node, const std::string& op, const Values& operands, const SourceLocation& location);
+  Values by_host_function(const OperatorFunction& given, const NodeProto& node, const std::string& op, const Values& operands,
+                          const SourceLocation& location, Environment& names);
+  std::optional<OperatorNode> describe(Call& call, const std::string& op, const Values& operands);
+  Values call_host(HostFunction function, const NodeProto& node, const std::vector<Operand>& inputs, const SourceLocation& location);
+
   Values inline_function(const FunctionProto& function, const NodeProto& node, Values operands, Environment& names);
   Values lower_placed(const Lowering& row, const NodeProto& node, const Values& operands, const SourceLocation& location, int version,
                       Environment& names);
   [[nodiscard]] NodeRecord record(const NodeProto& node, int version, const Values& operands, const Values& results,
                                   const Environment& names) const;
   void bind(const NodeProto& node, Values results, Environment& names);
-  void declare_initializer(const TensorProto& tensor, Environment& names, bool nested);
+  /// Calls `f` with the name, the message and the narrow type (or null) of each initializer of a graph.
+  template <class F>
+  void read_initializers(std::string_view graph, const F& f) {
+    for_each(graph, kGraphInitializer, [&](std::string_view bytes) {
+      if (const TensorProto tensor = parse_tensor(bytes); !exhausted()) f(tensor.name, tensor, narrow_type(tensor.data_type));
+    });
+    for_each(graph, kGraphSparseInitializer, [&](std::string_view bytes) {
+      if (const SparseTensorProto tensor = parse_sparse_tensor(bytes); !exhausted())
+        f(tensor.values.name, tensor, narrow_type(tensor.values.data_type));
+    });
+  }
+  void declare_initializer(std::string_view title, const Result<Array>& array, const NarrowType* narrow, Environment& names, bool nested);
   [[nodiscard]] std::optional<Values> operands_of(const NodeProto& node, const SourceLocation& location, Environment& names);
   [[nodiscard]] int version_of(std::string_view domain, const Environment& names) const;
   const FunctionProto* function_of(const NodeProto& node) const;
@@ -126,10 +159,12 @@ class GraphReader {
   KnownValues known_;
   BrokenArms arms_;
   std::map<std::string, FunctionProto, std::less<>> functions_;  ///< by "domain:name:overload"
+  NodeOrders orders_;
+  Diagnostics warnings_;                          ///< that the reader itself gives
   std::map<std::string_view, ValueInfo> stated_;  ///< types that the file states for values; read where an operator is assumed
   std::map<std::string, Missing> missing_;        ///< unknown operators, by name
   std::map<std::string, Misses> misses_;          ///< by advice
-  std::set<std::string> bounds_used_;
+  std::set<std::string> bounds_used_, host_functions_used_;
   std::vector<NodeRecord>* records_ = nullptr;  ///< null: no records requested
   std::vector<Pin> pins_;
   std::size_t lowered_ = 0;  ///< nodes lowered so far
@@ -137,11 +172,13 @@ class GraphReader {
   std::set<std::string, std::less<>> initializers_, inputs_;
   std::vector<std::string_view> weights_;  ///< names of initializers that become parameters
   std::size_t nodes_left_;  ///< the number of nodes that may still be read; those of functions and subgraphs count for each inlining
-  std::set<std::string_view> defaults_;                          ///< initializers that a run may replace
-  std::map<std::string, std::int64_t, std::less<>> sizes_;       ///< values of named open sizes
-  std::vector<std::string> foreign_;                             ///< inputs of types that cleave lacks, with their types
-  std::string open_;                                             ///< the text about open sizes in messages
-  std::vector<std::pair<std::string, std::string>> open_sizes_;  ///< of inputs: the open size, and the flag that sets it
+  std::set<std::string_view> defaults_;                     ///< initializers that a run may replace
+  std::map<std::string, std::int64_t, std::less<>> sizes_;  ///< values of named open sizes
+  std::set<std::string, std::less<>> plain_sizes_;          ///< names that are sizes of inputs by themselves
+  std::vector<std::string> foreign_;                        ///< inputs of types that cleave lacks, with their types
+  std::string open_;                                        ///< the text about open sizes in messages
+  /// Of inputs: the open size, and the flags that set it.
+  std::vector<std::pair<std::string, std::vector<std::string>>> open_sizes_;
 };
 
 }  // namespace cleave::models::onnx

@@ -1,4 +1,4 @@
-// GraphReader: replacements of a node: an inlined subgraph, an inlined function of the model, or an opaque host function (--assume-host).
+// GraphReader: what takes the place of a node: an inlined subgraph, or an inlined function of the model.
 #include "models/onnx/call.h"
 #include "models/onnx/graph_reader.h"
 
@@ -24,7 +24,10 @@ Values GraphReader::inline_graph(std::string_view graph, Values inputs, Environm
   names.depth = around.depth + 1;
   names.graph = ++graphs_;
   for (std::size_t i = 0; i < declared.size(); ++i) names.values.emplace(declared[i], std::move(inputs[i]));
-  for_each(graph, kGraphInitializer, [&](std::string_view bytes) { declare_initializer(parse_tensor(bytes), names, true); });
+  state_types(graph);
+  read_initializers(graph, [&](std::string_view name, const auto& tensor, const NarrowType* narrow) {
+    declare_initializer(name, tensors_.read(tensor), narrow, names, true);
+  });
   read_nodes(graph, kGraphNode, names);
   Values results;
   for (const std::string_view name : wanted) {
@@ -70,40 +73,6 @@ Values GraphReader::inline_function(const FunctionProto& function, const NodePro
             "the function `" + std::string(function.name) + "` does not compute its result `" + std::string(function.outputs[i]) + "`");
     results.push_back(value ? *value : Value());
   }
-  return results;
-}
-
-/// An opaque host function that replaces an operator, with the types that the file states.
-Values GraphReader::assumed(const NodeProto& node, const std::string& op, const Values& operands, const SourceLocation& location) {
-  const Values poison(node.outputs.size());
-  HostFunction function;
-  function.name = op;
-  function.pure = true;
-  std::vector<Operand> inputs;
-  for (const Value& operand : operands) {
-    if (operand.poisoned() || operand.sequence) continue;
-    inputs.push_back(operand.part.operand());
-    function.takes.push_back(operand.part.type());
-  }
-  for (const std::string_view name : node.outputs) {
-    if (name.empty()) continue;
-    const std::optional<TensorType> type = stated_type(name);
-    if (!type) {
-      error(DiagnosticKind::unsupported, location,
-            "--assume-host " + op + ": the file does not state the whole type of `" + std::string(name) + "`");
-      return poison;
-    }
-    function.returns.push_back(*type);
-  }
-  Attributes attributes;
-  attributes.set("function", std::make_shared<const HostFunction>(std::move(function)));
-  const OpDef* call = find_op("host_call");
-  CLEAVE_CHECK(call != nullptr);
-  const std::vector<Operand> given = tracer_.apply(*call, inputs, std::move(attributes), location);
-  Values results(node.outputs.size());
-  std::size_t next = 0;
-  for (std::size_t i = 0; i < results.size(); ++i)
-    if (!node.outputs[i].empty() && next < given.size()) results[i] = Part(tracer_, given[next++]);
   return results;
 }
 

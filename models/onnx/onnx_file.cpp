@@ -101,7 +101,7 @@ Graph OnnxFile::graph(ArmMistakes* broken_arms) {
       continue;
     }
     if (broken_arms) *broken_arms = broken;
-    if (!tracer.has_errors()) return finished(tracer, reader.arms().warnings());
+    if (!tracer.has_errors()) return finished(tracer, reader.warnings());
     if (broken.empty()) return failed(path_, reader.mistakes());
     broken.clear();  // there are other mistakes too, so all are reported unchanged
     reading = kMostReadings;

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "graph/base/float_environment.h"
+#include "models/onnx/dim_expression.h"
 
 namespace cleave::models {
 namespace {
@@ -52,6 +53,8 @@ Result<std::shared_ptr<OnnxFunction>> OnnxFunction::opened(Result<std::shared_pt
 Status OnnxFunction::read_declarations() {
   std::set<std::string_view> initialized;
   for_each(file_.model().graph, kGraphInitializer, [&](std::string_view bytes) { initialized.insert(parse_tensor(bytes).name); });
+  for_each(file_.model().graph, kGraphSparseInitializer,
+           [&](std::string_view bytes) { initialized.insert(parse_sparse_tensor(bytes).values.name); });
   for_each(file_.model().graph, kGraphInput, [&](std::string_view bytes) {
     const ValueInfo info = parse_value_info(bytes);
     if (initialized.contains(info.name)) return;
@@ -112,6 +115,14 @@ std::optional<std::string> OnnxFunction::mismatch(const std::string& name, std::
     }
     if (!fits) return quote(name) + " takes " + text + " as " + what + ", not " + to_string(given[i]);
   }
+  const SizeOf known = [&](std::string_view size) -> std::optional<std::int64_t> {
+    const auto found = sizes.find(size);
+    return found == sizes.end() ? std::nullopt : std::optional(found->second.first);
+  };
+  for (const auto& [size, where] : sizes)
+    if (const auto follows = evaluate_dimension(size, known); !names_in_dimension(size).empty() && follows && *follows != where.first)
+      return quote(name) + " takes " + std::to_string(*follows) + " as " + quote(size) + ", but it is " + std::to_string(where.first) +
+             " in " + quote(where.second);
   return std::nullopt;
 }
 

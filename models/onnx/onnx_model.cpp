@@ -55,6 +55,8 @@ std::vector<DeclaredInput> onnx_inputs(const std::string& path) {
   const ModelProto model = onnx::parse_model((*file)->bytes());
   std::set<std::string_view> initialized;
   for_each(model.graph, kGraphInitializer, [&](std::string_view bytes) { initialized.insert(parse_tensor(bytes).name); });
+  for_each(model.graph, kGraphSparseInitializer,
+           [&](std::string_view bytes) { initialized.insert(parse_sparse_tensor(bytes).values.name); });
   std::vector<DeclaredInput> inputs;
   for_each(model.graph, kGraphInput, [&](std::string_view bytes) {
     const ValueInfo info = parse_value_info(bytes);

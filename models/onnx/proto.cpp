@@ -75,6 +75,25 @@ std::vector<Dimension> parse_shape(std::string_view message) {
 
 }  // namespace
 
+AttributeProto::Kind AttributeProto::kind() const {
+  struct Row {
+    std::int64_t stated;
+    std::uint32_t field;
+    Kind kind;
+  };
+  static constexpr Row kRows[] = {{1, 2, Kind::number},  {2, 3, Kind::integer},  {3, 4, Kind::text},  {4, 5, Kind::tensor},
+                                  {6, 7, Kind::numbers}, {7, 8, Kind::integers}, {8, 9, Kind::texts}, {11, 22, Kind::sparse_tensor}};
+  const std::optional<Field> field = last(message, 20, Field::Kind::varint);
+  const std::int64_t stated = field ? field->integer() : 0;
+  Fields fields(message);
+  for (const Row& row : kRows)
+    if (row.stated == stated) return row.kind;
+  while (const std::optional<Field> held = stated == 0 ? fields.next() : std::nullopt)
+    for (const Row& row : kRows)
+      if (row.field == held->number) return row.kind;
+  return Kind::other;
+}
+
 std::optional<std::int64_t> AttributeProto::integer() const {
   const std::optional<Field> field = last(message, 3, Field::Kind::varint);
   return field ? std::optional(field->integer()) : std::nullopt;
@@ -92,6 +111,11 @@ std::optional<std::string_view> AttributeProto::text() const {
 std::optional<TensorProto> AttributeProto::tensor() const {
   const auto bytes = last_bytes(message, 5);
   return bytes ? std::optional(parse_tensor(*bytes)) : std::nullopt;
+}
+
+std::optional<SparseTensorProto> AttributeProto::sparse_tensor() const {
+  const auto bytes = last_bytes(message, 22);
+  return bytes ? std::optional(parse_sparse_tensor(*bytes)) : std::nullopt;
 }
 
 std::optional<std::string_view> AttributeProto::graph() const {
@@ -202,6 +226,20 @@ TensorProto parse_tensor(std::string_view message) {
       case 8: tensor.name = field->bytes; break;
       case 9: tensor.raw_data = field->bytes; break;
       case 14: tensor.external = field->word == 1; break;
+      default: break;
+    }
+  }
+  return tensor;
+}
+
+SparseTensorProto parse_sparse_tensor(std::string_view message) {
+  SparseTensorProto tensor;
+  Fields fields(message);
+  while (const std::optional<Field> field = fields.next()) {
+    switch (field->number) {
+      case 1: tensor.values = parse_tensor(field->bytes); break;
+      case 2: tensor.indices = parse_tensor(field->bytes); break;
+      case 3: append_integers(*field, tensor.dims); break;
       default: break;
     }
   }

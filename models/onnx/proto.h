@@ -31,6 +31,13 @@ struct TensorProto {
   std::string_view message;  ///< the lists of values and the location of external data are read from here
 };
 
+/// A tensor of which the file holds only some elements; the others are 0.
+struct SparseTensorProto {
+  TensorProto values;   ///< the elements, a vector; its name is that of the tensor
+  TensorProto indices;  ///< of each element: its position in row-major order, or a row of one index for each axis
+  std::vector<std::int64_t> dims;
+};
+
 /// An axis of a declared type: a size, a name, or neither.
 struct Dimension {
   std::optional<std::int64_t> size;
@@ -50,11 +57,15 @@ struct AttributeProto {
   std::string_view reference;  ///< the name of an attribute of the enclosing function, whose value this one takes
   std::string_view message;
 
+  enum class Kind : std::uint8_t { other, number, integer, text, tensor, numbers, integers, texts, sparse_tensor };
+  /// The kind that the file states, or that of the first value where old files state none.
+  [[nodiscard]] Kind kind() const;
   // The value, if the file has one of the type that the operator defines; else nothing.
   [[nodiscard]] std::optional<std::int64_t> integer() const;
   [[nodiscard]] std::optional<float> number() const;
   [[nodiscard]] std::optional<std::string_view> text() const;
   [[nodiscard]] std::optional<TensorProto> tensor() const;
+  [[nodiscard]] std::optional<SparseTensorProto> sparse_tensor() const;
   [[nodiscard]] std::optional<std::string_view> graph() const;  ///< a GraphProto
   [[nodiscard]] std::vector<std::int64_t> integers() const;
   [[nodiscard]] std::vector<float> numbers() const;
@@ -109,6 +120,7 @@ ModelProto parse_model(std::string_view message);
 FunctionProto parse_function(std::string_view message);
 NodeProto parse_node(std::string_view message);
 TensorProto parse_tensor(std::string_view message);
+SparseTensorProto parse_sparse_tensor(std::string_view message);
 ValueInfo parse_value_info(std::string_view message);
 /// Key and value of an entry such as those of metadata_props and external_data.
 std::pair<std::string_view, std::string_view> parse_entry(std::string_view message);

@@ -34,6 +34,9 @@ class Tensors {
   /// The values. An Error if their number does not match the shape, or if external data cannot be read or are outside of the model's
   /// folder.
   Result<Array> read(const TensorProto& tensor);
+  /// The same with the elements that the file leaves out. An Error also for an index outside of the shape or given twice, and if the sparse
+  /// tensors of the file become more than about 256 times as large as the elements that it holds.
+  Result<Array> read(const SparseTensorProto& tensor);
   /// An Error (file) if a file with external data was changed since it was opened.
   [[nodiscard]] Status unchanged() const;
 
@@ -45,6 +48,8 @@ class Tensors {
   FileRoots roots_;
   std::map<std::string, std::shared_ptr<const MappedFile>> opened_;  ///< by location
   std::map<const char*, Array> copied_;                              ///< by the address of the bytes: a model may be read several times
+  std::map<const char*, Array> dense_;                               ///< sparse tensors, by the address of their values' message
+  std::int64_t dense_bytes_ = 0, most_dense_bytes_ = std::int64_t{16} << 20;  ///< of sparse tensors: how large they are and may be
 };
 
 }  // namespace cleave::models::onnx

@@ -15,14 +15,14 @@ onnx = pytest.importorskip("onnx")
 def onnx_file(tmp_path):
     """Writes an ONNX model of some nodes and returns its path."""
 
-    def write(nodes, inputs, outputs, name="model.onnx"):
+    def write(nodes, inputs, outputs, name="model.onnx", values=None):
         kinds = {"f": onnx.TensorProto.FLOAT, "i": onnx.TensorProto.INT64}
 
-        def values(described):
+        def infos(described):
             return [onnx.helper.make_tensor_value_info(key, kinds[kind], shape) for key, (kind, shape) in described.items()]
 
         made = [onnx.helper.make_node(*node[:3], **(node[3] if len(node) > 3 else {})) for node in nodes]
-        graph = onnx.helper.make_graph(made, "main", values(inputs), values(outputs))
+        graph = onnx.helper.make_graph(made, "main", infos(inputs), infos(outputs), value_info=infos(values or {}))
         model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 18)], ir_version=10)
         onnx.save(model, tmp_path / name)
         return tmp_path / name
@@ -261,6 +261,70 @@ def test_operators_are_assumed_to_be_the_hosts(onnx_file):
     assert model.explain(placement="accelerator").nodes[-1]["on"] == ["host"]
     with pytest.raises(cleave.Error):
         model.run(x=[1, 2])
+
+
+@pytest.mark.parametrize("device", ["none", "simulated"])
+def test_operators_are_python_functions(onnx_file, device):
+    path = onnx_file([("Frobnicate", ["x", "", "w"], ["a", "b"], {"domain": "acme", "by": 2.5, "title": "odd", "axes": [1, 2]}), ("Neg", ["a"], ["y"])],
+                     {"x": ("f", [2]), "w": ("f", [2])}, {"y": ("f", [2]), "b": ("i", [3])}, values={"a": ("f", [2])})
+    calls = []
+
+    def frobnicate(x, missing, w, by, title, axes):
+        calls.append((missing, title, axes))
+        return x * by + w, np.arange(3)
+
+    model = cleave.load(path, host_functions={"acme.Frobnicate": frobnicate}, device=device)
+    y, b = model.run(x=[1, 2], w=[10, 20]).values()
+    assert (y.tolist(), b.tolist(), calls) == ([-12.5, -25], [0, 1, 2], [(None, "odd", [1, 2])])
+    assert model.explain().nodes[-1]["op"] == "negative"
+
+
+def test_the_decorator_declares_types_and_cost_of_an_operator(onnx_file):
+    path = onnx_file([("Twice", ["x"], ["a"]), ("Neg", ["a"], ["y"])], {"x": ("f", ["n", 3])}, {"y": ("f", None)})
+
+    @cleave.host_function(lambda x: cleave.Type(x.dtype, (2 * x.shape[0], 3)), pure=True, seconds=0.004)
+    def twice(x):
+        return np.concatenate((x, x))
+
+    model = cleave.load(path, host_functions={"Twice": twice}, device="simulated")
+    assert model.run(x=[[1, 2, 3]])["y"].tolist() == [[-1, -2, -3]] * 2
+    assert model.run(x=np.ones((2, 3)))["y"].shape == (4, 3)
+    called = [node for node in model.explain().nodes if node["op"] == "host_call"]
+    assert [node["host_seconds"] for node in called] == [pytest.approx(0.004, rel=0.01)]
+    assert cleave.load(path, host_functions={"Twice": cleave.host_function("f32[7]")(twice)}, dims={"n": 1}).outputs == {"y": "f32[7]"}
+
+
+def test_mistakes_of_python_functions_are_errors_at_their_node(onnx_file):
+    path = onnx_file([("Frobnicate", ["x"], ["y"], {"name": "here", "by": 2})], {"x": ("f", [2])}, {"y": ("f", [2])})
+
+    def load(function):
+        return cleave.load(path, host_functions={"Frobnicate": function}, device="none")
+
+    with pytest.raises(cleave.UserError, match="(?s)node .*Frobnicate.*unexpected keyword argument 'by'"):
+        load(lambda x: x)
+    wrong = {"shape": lambda x, by: np.zeros(3, np.float32), "type": lambda x, by: np.zeros(2, np.complex64), "none": lambda x, by: None}
+    for function in wrong.values():
+        with pytest.raises(cleave.Error, match="Frobnicate"):
+            load(function).run(x=[1, 2])
+
+    def fails(x, by):
+        raise ValueError("odd")
+
+    with pytest.raises(cleave.Error, match="Frobnicate.*odd") as raised:
+        load(fails).run(x=[1, 2])
+    assert isinstance(raised.value.__cause__, ValueError)
+    with pytest.raises(TypeError, match="host_functions"):
+        load(3)
+    with pytest.raises(cleave.UserError, match="no node of this operator"):
+        cleave.load(path, host_functions={"Frobnicate": lambda x, by: x, "Other": fails})
+    with pytest.raises(cleave.UsageError, match="`host_functions` is for ONNX"):
+        cleave.load("x.yaml", host_functions={"Frobnicate": fails})
+
+
+def test_traced_functions_call_networks_with_operators_of_their_own(onnx_file):
+    path = onnx_file([("Frobnicate", ["x"], ["y"])], {"x": ("f", ["n"])}, {"y": ("f", ["n"])})
+    net = cleave.load(path, host_functions={"Frobnicate": cleave.host_function(lambda x: x, pure=True)(lambda x: x + 1)})
+    assert cleave.trace(lambda x: 2 * net(x), "f32[3]", device="none")([1, 2, 3]).tolist() == [4, 6, 8]
 
 
 def test_mistakes_name_the_node(onnx_file):

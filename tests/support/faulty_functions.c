@@ -41,3 +41,17 @@ int nap(int version, const cleave_array* inputs, int input_count, cleave_array* 
   *(float*)results[0].data = *(const float*)inputs[0].data;
   return 0;
 }
+
+/* An operator of ONNX with the inputs x (f32[n]) and one that is left out, and the attributes `by` (a number), `shift` (a list) and
+ * `title`, which follow in this order: by x + shift[1] + the length of the title. */
+int scale_operator(int version, const cleave_array* inputs, int input_count, cleave_array* results, int result_count, char* error,
+                   size_t error_size) {
+  (void)version, (void)error, (void)error_size;
+  if (input_count != 5 || result_count != 1) return 1;
+  if (inputs[1].rank != 1 || inputs[1].shape[0] != 0) return 2;
+  if (inputs[2].dtype != CLEAVE_F32 || inputs[3].dtype != CLEAVE_I64 || inputs[4].dtype != CLEAVE_U8) return 3;
+  const float by = *(const float*)inputs[2].data;
+  const float shift = (float)((const int64_t*)inputs[3].data)[1] + (float)inputs[4].shape[0];
+  for (int64_t i = 0; i < inputs[0].shape[0]; ++i) ((float*)results[0].data)[i] = by * ((const float*)inputs[0].data)[i] + shift;
+  return 0;
+}

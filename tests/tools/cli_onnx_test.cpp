@@ -55,6 +55,33 @@ TEST_F(CliOnnxTest, SavesAndLoadsWeightsThatAreParameters) {
   EXPECT_EQ(run("check m.onnx --parameters 'v*'").err, "m.onnx: error: --parameters: no initializer matches `v*`; there are `w`\n");
 }
 
+TEST_F(CliOnnxTest, TakesFunctionsOfLibrariesForOperators) {
+  const Message scale =
+      node("Scale", {"x", ""}, {"y"},
+           {.name = "n", .attributes = {text("title", "four"), integers("shift", {7, 100}), number("by", 2)}, .domain = "acme"});
+  write_file(folder_.path("s.onnx"),
+             model(graph_of({.nodes = {scale}, .inputs = {value_info("x", kFloat, {-2})}, .outputs = {untyped("y")}})));
+  write_file(folder_.path("typed.onnx"),
+             model(graph_of({.nodes = {scale}, .inputs = {value_info("x", kFloat, {-2})}, .outputs = {value_info("y", kFloat, {-2})}})));
+  const std::string library = binary_dir() + "/tests/libcleave_faulty_functions.so";
+  const std::string flag = " --dim batch=2 --host-function acme.Scale=" + library + ":scale_operator";
+  EXPECT_EQ(run("run typed.onnx --input x='[1, 2]' --quiet" + flag).out, "y: [106.0, 108.0]\n");
+  EXPECT_EQ(run("run s.onnx --input x='[1, 2]' --quiet" + flag + ":'f32[batch]'").out, "y: [106.0, 108.0]\n");
+  EXPECT_EQ(run("check typed.onnx --dim batch=2 --host-function acme.Scale=none.so:f").code, 0) << "a plan loads no library";
+  EXPECT_THAT(run("explain typed.onnx" + flag).out, HasSubstr("s.onnx: node n (Scale)")) << "with its cost";
+  const CommandResult without = run("run typed.onnx --input x='[1, 2]' --dim batch=2");
+  EXPECT_EQ(without.code, 1);
+  EXPECT_THAT(without.err, HasSubstr("the operator `acme.Scale` is not supported"));
+  EXPECT_THAT(without.err, HasSubstr("--host-function acme.Scale=LIBRARY.so:SYMBOL"));
+  EXPECT_THAT(run("run s.onnx --input x='[1, 2]'" + flag).err, HasSubstr("the file does not state the whole type of `y`"));
+  const CommandResult missing = run("run typed.onnx --input x='[1, 2]' --dim batch=2 --host-function acme.Scale=" + library + ":absent");
+  EXPECT_EQ(missing.code, 1);
+  EXPECT_THAT(missing.err, HasSubstr("has no function `absent`"));
+  for (const char* wrong :
+       {"acme.Scale", "acme.Scale=lib.so", "acme.Scale=:f", "acme.Scale=lib.so:", "acme.Scale=lib.so:f:f32[2", "=lib.so:f"})
+    EXPECT_EQ(run(std::string("check typed.onnx --host-function '") + wrong + "'").code, 2) << wrong;
+}
+
 TEST_F(CliOnnxTest, SaysWhichFlagsAreMissing) {
   const CommandResult open = run("check m.onnx");
   EXPECT_EQ(open.code, 1);

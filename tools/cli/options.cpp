@@ -50,6 +50,30 @@ double bytes(const std::string& text, const char* flag) {
   return *parsed;
 }
 
+/// LIBRARY:SYMBOL, and behind another colon the types of the results.
+OperatorFunction host_function(const std::string& text) {
+  const CLI::ValidationError wrong("--host-function", "`" + text + "` is neither LIBRARY:SYMBOL nor LIBRARY:SYMBOL:TYPE,TYPE");
+  std::string rest = text;
+  const auto take_last = [&] {
+    const std::size_t colon = rest.rfind(':');
+    if (colon == std::string::npos || colon == 0 || colon + 1 == rest.size()) throw wrong;
+    std::string last = rest.substr(colon + 1);
+    rest.resize(colon);
+    return last;
+  };
+  std::vector<std::string> types;
+  std::string last = take_last();
+  if (last.find('[') != std::string::npos) {
+    for (std::size_t from = 0, close = last.find(']'); from < last.size(); from = close + 2, close = last.find(']', from)) {
+      if (close == std::string::npos || (close + 1 < last.size() && last[close + 1] != ',')) throw wrong;
+      types.push_back(last.substr(from, close + 1 - from));
+      if (close + 1 == last.size()) break;
+    }
+    last = take_last();
+  }
+  return library_operator(rest, last, std::move(types));
+}
+
 /// Parses extents separated by commas, with `?` for open ones, as in `1,3,?`; an empty text is a scalar.
 std::vector<std::optional<std::int64_t>> extents(const std::string& text) {
   std::vector<std::optional<std::int64_t>> found;
@@ -83,6 +107,17 @@ std::string version() {
   return commit().empty() ? text : text + " (commit " + std::string(commit()) + ")";
 }
 
+/// Leaves out the flags that a flag needs, which its description names, so that most rows of a help text are one line.
+class HelpFormatter : public CLI::Formatter {
+ public:
+  std::string make_option_opts(const CLI::Option* option) const override {
+    std::string text = CLI::Formatter::make_option_opts(option);
+    const std::size_t needs = text.find(" Needs:"), excludes = text.find(" Excludes:");
+    if (needs != std::string::npos) text.erase(needs, excludes == std::string::npos ? excludes : excludes - needs);
+    return text;
+  }
+};
+
 /// Defines all commands and flags, each once: CLI11 parses them, and a Manual is made from them.
 class Definitions {
  public:
@@ -91,6 +126,7 @@ class Definitions {
     app.set_help_flag("-h,--help", "this help");
     app.require_subcommand(1);
     app.footer(std::string("Example: cleave run models/kmeans.yaml\n`cleave help COMMAND` says more.\n") + kExitCodes);
+    app.formatter(std::make_shared<HelpFormatter>());
     app.get_formatter()->column_width(36);
     add_commands();
   }
@@ -325,6 +361,9 @@ void Definitions::add_onnx_flags(CLI::App& sub) {
            [this](const std::string& name, const std::string& value) { options_.constants[name] = value; });
   add_each(sub, "--bound", "NODE=N", "how large a result can become whose size depends on data",
            [this](const std::string& name, const std::string& value) { options_.bounds[name] = whole_number(value, "--bound", 0, kMost); });
+  add_each(sub, "--host-function", "OP=LIB:SYMBOL",
+           "a function of a library that computes an operator domain.Op; :TYPE,… behind it: of its results",
+           [this](const std::string& name, const std::string& value) { options_.host_functions[name] = host_function(value); });
   hint(sub.add_option("--parameters", options_.parameters, "weights that become parameters: all, a name or pattern")
            ->type_name("PATTERN")
            ->expected(1)
@@ -354,7 +393,7 @@ void Definitions::add_run_flags(CLI::App& sub) {
   hint(sub.add_option("--tensorboard", options_.tensorboard, "the same as event files of TensorBoard")->type_name("DIR"), {{}, true});
   sub.add_flag("--progress", options_.progress, "show progress where standard error is no terminal, too");
   hint(sub.add_option("--save", options_.save, "write the states after the last run, as state.safetensors")->type_name("DIR"), {{}, true});
-  add_number(sub, "--save-every", options_.save_every, 1, 1'000'000'000, "and after every N trips of the outermost loop");
+  add_number(sub, "--save-every", options_.save_every, 1, 1'000'000'000, "with --save: after every N trips of the outermost loop, too");
   sub.get_option("--save-every")->needs("--save")->excludes("--runs");
   add_assignments(sub, "--output", options_.outputs, "write an output as .npy, or u8 as .txt", "NAME=FILE");
   add_file(sub, "--trace", options_.trace, "timeline for Perfetto or chrome://tracing");
@@ -398,7 +437,7 @@ void Definitions::add_questions(CLI::App& sub) {
 void Definitions::add_check_flags(CLI::App& sub) {
   begin_group(sub, "Comparison");
   add_file(sub, "--lock", options_.lock, "fail if the plan is not the one locked in this file");
-  sub.add_flag("--update-lock", options_.update_lock, "write that file")->needs("--lock");
+  sub.add_flag("--update-lock", options_.update_lock, "write the file of --lock")->needs("--lock");
   sub.add_flag("--certify", options_.certify, "solve the placement a second time by Boost.Graph, and fail if the costs differ");
   add_file(sub, "--baseline", options_.baseline, "fail on what this document of `check --json` does not have");
 }

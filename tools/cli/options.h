@@ -11,6 +11,7 @@
 
 #include "graph/base/diagnostic.h"
 #include "graph/base/result.h"
+#include "models/operator_function.h"
 #include "partitioner/machine/costs.h"
 
 namespace cleave::cli {
@@ -32,6 +33,7 @@ struct Options {
   bool onnxruntime = false;  ///< --placement onnxruntime: ONNX Runtime's rule replaces a policy
   std::string accelerator_ops = "cleave";
   std::vector<std::string> assume_host;
+  std::map<std::string, OperatorFunction> host_functions;    ///< by operator
   std::vector<std::string> parameters;                       ///< patterns for the weights of an ONNX model that become parameters
   std::vector<std::pair<std::string, std::string>> inputs;   ///< --input and --param: name, value as written
   std::vector<std::pair<std::string, std::string>> outputs;  ///< --output: name, file

@@ -121,6 +121,7 @@ const char* onnx_flag(const Options& options) {
   if (!options.constants.empty()) return "--constant";
   if (!options.bounds.empty()) return "--bound";
   if (!options.assume_host.empty()) return "--assume-host";
+  if (!options.host_functions.empty()) return "--host-function";
   if (!options.parameters.empty()) return "--parameters";
   if (options.onnxruntime) return "--placement onnxruntime";
   return options.accelerator_ops == "cleave" ? nullptr : "--accelerator-ops";
@@ -282,6 +283,7 @@ ModelOptions model_options(const Options& options) {
       .dims = options.dims, .shapes = options.shapes, .input_shapes = {}, .constants = {}, .bounds = options.bounds, .assume_host = {}};
   given.constants.insert(options.constants.begin(), options.constants.end());
   given.assume_host.insert(options.assume_host.begin(), options.assume_host.end());
+  given.host_functions = options.host_functions;
   given.parameters = options.parameters;
   given.source_roots = options.source_roots;
   if (options.accelerator_ops != "cleave") given.pins = OrtPins::kernels;

@@ -141,6 +141,40 @@ TEST(FileRoots, FollowLinksWithinTheCacheOfAModel) {
   EXPECT_FALSE(roots.open("leak"));
 }
 
+/// A model that was written into the cache, beside links that the cache made.
+TEST(FileRoots, FollowLinksOfSnapshotsToTheirBlobs) {
+  const TemporaryFolder folder;
+  fs::create_directories(folder.path("hub/models--x/snapshots/5f1/onnx"));
+  fs::create_directories(folder.path("hub/models--x/blobs/more"));
+  folder.write("hub/models--x/snapshots/5f1/onnx/model.onnx", "model");
+  folder.write("hub/models--x/blobs/bb", "data");
+  folder.write("hub/models--x/blobs/.token", "secret");
+  folder.write("hub/models--x/blobs/more/deep", "secret");
+  folder.write("hub/secret", "secret");
+  const auto link = [&](const std::string& to, const std::string& name) {
+    fs::create_symlink(to, folder.path("hub/models--x/snapshots/5f1/onnx/" + name));
+  };
+  link("../../../blobs/bb", "data");
+  link("../../../blobs/.token", "hidden");
+  link("../../../blobs/more/deep", "deep");
+  link("../../../../secret", "leak");
+  const FileRoots roots(folder.path("hub/models--x/snapshots/5f1/onnx/model.onnx"));
+  EXPECT_EQ(content_of(roots.open("data")), "data");
+  for (const std::string name : {"hidden", "deep", "leak", "bb", "../../../blobs/bb"}) EXPECT_FALSE(roots.open(name)) << name;
+  EXPECT_FALSE(roots.open(folder.path("hub/models--x/blobs/bb"))) << "without a link";
+}
+
+TEST(FileRoots, FollowNoLinksToBlobsThatAreElsewhere) {
+  const TemporaryFolder folder;
+  fs::create_directories(folder.path("x/snapshots"));
+  fs::create_directories(folder.path("other"));
+  folder.write("other/bb", "secret");
+  folder.write("x/snapshots/model.onnx", "model");
+  fs::create_symlink("../other", folder.path("x/blobs"));
+  fs::create_symlink("../blobs/bb", folder.path("x/snapshots/data"));
+  EXPECT_FALSE(FileRoots(folder.path("x/snapshots/model.onnx")).open("data")) << "`blobs` is a link itself";
+}
+
 TEST(SourceLines, OfNamesThatAFileStatesStayInItsRoots) {
   const TemporaryFolder folder;
   fs::create_directory(folder.path("model"));

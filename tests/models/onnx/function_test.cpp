@@ -382,7 +382,8 @@ TEST(OnnxFunctions, AMistakeInTheFileStandsAtTheCallWithItsNode) {
                       .initializers = {floats("w", {2, 1}, {1, 2})}}));
   EXPECT_EQ(Program(kHead + "  - y: net(x)\noutputs: [y]\n", broken).said(),
             "model.yaml:4:8: error: `net` cannot be called with these arguments: the operator `Strange` is not supported\n"
-            "net.onnx: node s (Strange): note: in the file\n");
+            "net.onnx: node s (Strange): note: in the file\n"
+            "note: a host function can compute it: --host-function Strange=LIBRARY.so:SYMBOL, in Python host_functions={\"Strange\": f}\n");
 }
 
 TEST(OnnxFunctions, AnArmThatCannotBeReadFailsOnlyIfItIsTaken) {

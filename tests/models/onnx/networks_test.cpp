@@ -18,7 +18,7 @@ namespace {
 using namespace onnx_file;
 using testing::text_of_diagnostics;
 
-constexpr int kUint8 = 2, kInt8 = 3, kInt32Type = 6;
+constexpr int kUint8 = 2, kInt8 = 3, kInt32Elements = 6;
 
 Message bytes(std::string_view name, int type, std::initializer_list<std::int64_t> shape, const std::vector<std::uint8_t>& values) {
   return raw_tensor(name, type, shape, values);
@@ -27,7 +27,7 @@ Message value(std::string_view name, float number) {
   return floats(name, {}, {number});
 }
 
-struct ConstantNode {
+struct NetworkNode {
   std::string_view op;
   std::int64_t version = 18;
   std::vector<Message> operands, attributes, inputs;  ///< operands are initializers; inputs have no values
@@ -35,7 +35,7 @@ struct ConstantNode {
   std::vector<std::string_view> results = {"y"};
 };
 
-Graph read_node(const ConstantNode& of) {
+Graph read_node(const NetworkNode& of) {
   std::vector<Message> outputs;
   for (const std::string_view name : of.results) outputs.push_back(untyped(name));
   const GraphParts parts{{node(of.op, of.names, of.results, {.name = "n", .attributes = of.attributes})}, of.inputs, outputs, of.operands};
@@ -44,11 +44,11 @@ Graph read_node(const ConstantNode& of) {
   return graph;
 }
 
-std::string said_of_node(const ConstantNode& of) {
+std::string said_of_node(const NetworkNode& of) {
   return text_of_diagnostics(read_node(of));
 }
 
-std::vector<Array> results_of_node(const ConstantNode& of) {
+std::vector<Array> results_of_node(const NetworkNode& of) {
   const Graph graph = read_node(of);
   if (!graph.ok()) return ADD_FAILURE() << text_of_diagnostics(graph), std::vector<Array>(of.results.size());
   const Result<RunResult> run = runtime::run_reference(graph, {});
@@ -58,12 +58,12 @@ std::vector<Array> results_of_node(const ConstantNode& of) {
   return arrays;
 }
 
-std::string result(const ConstantNode& of) {
+std::string result(const NetworkNode& of) {
   return to_string(results_of_node(of)[0]);
 }
 
 /// How many times an operation occurs in the part of the program that its outputs need.
-int count(const ConstantNode& of, std::string_view op) {
+int count(const NetworkNode& of, std::string_view op) {
   const Graph graph = read_node(of);
   int found = 0;
   for (const auto& each : graph.nodes) found += each.kind == NodeKind::operation && each.op->name == op ? 1 : 0;
@@ -73,31 +73,31 @@ int count(const ConstantNode& of, std::string_view op) {
 // --- older versions ----------------------------------------------------------------------------------------------------------------------
 
 TEST(OnnxNetworks, SoftmaxBeforeVersion13IsOverAllAxesFromOneOn) {
-  ConstantNode softmax{.op = "Softmax", .version = 11, .operands = {floats("x", {1, 2, 2}, {0, 0, 0, 0})}};
+  NetworkNode softmax{.op = "Softmax", .version = 11, .operands = {floats("x", {1, 2, 2}, {0, 0, 0, 0})}};
   EXPECT_EQ(result(softmax), "[[[0.25, 0.25], [0.25, 0.25]]]");
   softmax.version = 13;
   EXPECT_EQ(result(softmax), "[[[0.5, 0.5], [0.5, 0.5]]]");
-  const ConstantNode hardmax{.op = "Hardmax", .version = 11, .operands = {floats("x", {1, 2, 2}, {0, 3, 1, 2})}};
+  const NetworkNode hardmax{.op = "Hardmax", .version = 11, .operands = {floats("x", {1, 2, 2}, {0, 3, 1, 2})}};
   EXPECT_EQ(result(hardmax), "[[[0.0, 1.0], [0.0, 0.0]]]");
 }
 
 TEST(OnnxNetworks, GroupNormalizationBeforeVersion21ScalesByGroup) {
-  const ConstantNode node{.op = "GroupNormalization",
-                          .version = 18,
-                          .operands = {floats("x", {1, 4, 1}, {-1, 1, -1, 1}), floats("s", {2}, {1, 10}), floats("b", {2}, {0, 100})},
-                          .attributes = {integer("num_groups", 2), number("epsilon", 0)},
-                          .names = {"x", "s", "b"}};
+  const NetworkNode node{.op = "GroupNormalization",
+                         .version = 18,
+                         .operands = {floats("x", {1, 4, 1}, {-1, 1, -1, 1}), floats("s", {2}, {1, 10}), floats("b", {2}, {0, 100})},
+                         .attributes = {integer("num_groups", 2), number("epsilon", 0)},
+                         .names = {"x", "s", "b"}};
   EXPECT_EQ(result(node), "[[[-1.0], [1.0], [90.0], [110.0]]]");
 }
 
 TEST(OnnxNetworks, BatchNormalizationOfVersion9TrainsWhereItGivesStatistics) {
-  ConstantNode node{.op = "BatchNormalization",
-                    .version = 9,
-                    .operands = {floats("x", {2, 1}, {1, 3}), floats("s", {1}, {1}), floats("b", {1}, {0}), floats("m", {1}, {10}),
-                                 floats("v", {1}, {4})},
-                    .attributes = {number("epsilon", 0), number("momentum", 0.5)},
-                    .names = {"x", "s", "b", "m", "v"},
-                    .results = {"y", "mean", "variance", "saved_mean", "saved_variance"}};
+  NetworkNode node{.op = "BatchNormalization",
+                   .version = 9,
+                   .operands = {floats("x", {2, 1}, {1, 3}), floats("s", {1}, {1}), floats("b", {1}, {0}), floats("m", {1}, {10}),
+                                floats("v", {1}, {4})},
+                   .attributes = {number("epsilon", 0), number("momentum", 0.5)},
+                   .names = {"x", "s", "b", "m", "v"},
+                   .results = {"y", "mean", "variance", "saved_mean", "saved_variance"}};
   const std::vector<Array> all = results_of_node(node);
   EXPECT_EQ(to_string(all[0]) + to_string(all[1]) + to_string(all[2]) + to_string(all[3]) + to_string(all[4]),
             "[[-1.0], [1.0]][6.0][2.5][2.0][1.0]");
@@ -109,7 +109,7 @@ TEST(OnnxNetworks, BatchNormalizationOfVersion9TrainsWhereItGivesStatistics) {
 }
 
 TEST(OnnxNetworks, SlopesBeforeVersion7LieAlongTheChannels) {
-  ConstantNode prelu{
+  NetworkNode prelu{
       .op = "PRelu", .version = 6, .operands = {floats("x", {1, 2, 2}, {-1, -1, -1, -1}), floats("s", {2}, {2, 3})}, .names = {"x", "s"}};
   EXPECT_EQ(result(prelu), "[[[-2.0, -2.0], [-3.0, -3.0]]]");
   prelu.version = 16;
@@ -121,7 +121,7 @@ TEST(OnnxNetworks, SlopesBeforeVersion7LieAlongTheChannels) {
 // --- quantization ------------------------------------------------------------------------------------------------------------------------
 
 TEST(OnnxNetworks, QuantizesByBlocksOfWhichTheLastIsShort) {
-  ConstantNode node{
+  NetworkNode node{
       .op = "QuantizeLinear",
       .version = 21,
       .operands = {floats("x", {1, 5}, {2, 4, 9, 10, -7}), floats("s", {1, 3}, {1, 2, 7}), bytes("z", kInt8, {1, 3}, {1, 0, 255})},
@@ -142,10 +142,10 @@ TEST(OnnxNetworks, QuantizesByBlocksOfWhichTheLastIsShort) {
 }
 
 TEST(OnnxNetworks, OneElementIsAScaleForAll) {
-  const ConstantNode node{
+  const NetworkNode node{
       .op = "QuantizeLinear", .version = 13, .operands = {floats("x", {1, 2}, {2, 4}), floats("s", {1}, {2})}, .names = {"x", "s"}};
   EXPECT_EQ(result(node), "[[1, 2]]");
-  ConstantNode without_types = node;
+  NetworkNode without_types = node;
   without_types.version = 23;
   without_types.attributes = {integer("output_dtype", 0), integer("precision", 0)};
   EXPECT_EQ(result(without_types), "[[1, 2]]");
@@ -160,23 +160,23 @@ TEST(OnnxNetworks, SumsOfIntegerConvolutionsAreExact) {
 }
 
 TEST(OnnxNetworks, QuantizedConvolutionsScaleByChannelAndTakeABias) {
-  const ConstantNode node{
+  const NetworkNode node{
       .op = "QLinearConv",
       .version = 10,
       .operands = {bytes("x", kUint8, {1, 1, 2}, {11, 12}), value("xs", 1), bytes("xz", kUint8, {}, {10}),
                    bytes("w", kInt8, {2, 1, 1}, {3, 5}), floats("ws", {2}, {1, 2}), bytes("wz", kInt8, {2}, {1, 2}), value("ys", 1),
-                   bytes("yz", kUint8, {}, {100}), raw_tensor<std::int32_t>("b", kInt32Type, {2}, {0, 10})},
+                   bytes("yz", kUint8, {}, {100}), raw_tensor<std::int32_t>("b", kInt32Elements, {2}, {0, 10})},
       .names = {"x", "xs", "xz", "w", "ws", "wz", "ys", "yz", "b"}};
   EXPECT_EQ(result(node), "[[[102, 104], [126, 132]]]");
 }
 
 TEST(OnnxNetworks, QuantizedProductsScaleByRowAndColumn) {
-  const ConstantNode node{.op = "QLinearMatMul",
-                          .version = 10,
-                          .operands = {bytes("a", kUint8, {2, 1}, {2, 3}), floats("as", {2}, {1, 10}), bytes("az", kUint8, {2}, {1, 1}),
-                                       bytes("b", kUint8, {1, 2}, {1, 2}), floats("bs", {2}, {1, 2}), bytes("bz", kUint8, {2}, {0, 0}),
-                                       value("ys", 1), bytes("yz", kUint8, {}, {0})},
-                          .names = {"a", "as", "az", "b", "bs", "bz", "ys", "yz"}};
+  const NetworkNode node{.op = "QLinearMatMul",
+                         .version = 10,
+                         .operands = {bytes("a", kUint8, {2, 1}, {2, 3}), floats("as", {2}, {1, 10}), bytes("az", kUint8, {2}, {1, 1}),
+                                      bytes("b", kUint8, {1, 2}, {1, 2}), floats("bs", {2}, {1, 2}), bytes("bz", kUint8, {2}, {0, 0}),
+                                      value("ys", 1), bytes("yz", kUint8, {}, {0})},
+                         .names = {"a", "as", "az", "b", "bs", "bz", "ys", "yz"}};
   EXPECT_EQ(result(node), "[[1, 4], [20, 80]]");
 }
 
@@ -184,8 +184,7 @@ TEST(OnnxNetworks, QuantizedProductsScaleByRowAndColumn) {
 
 TEST(OnnxNetworks, RandomNumbersFollowSeedsAndNames) {
   const Message shape = integers("shape", {1000});
-  ConstantNode normal{
-      .op = "RandomNormal", .attributes = {shape, number("mean", 5), number("scale", 2), number("seed", 7.5F)}, .names = {}};
+  NetworkNode normal{.op = "RandomNormal", .attributes = {shape, number("mean", 5), number("scale", 2), number("seed", 7.5F)}, .names = {}};
   const Array first = results_of_node(normal)[0];
   double sum = 0;
   for (std::int64_t i = 0; i < first.size(); ++i) sum += first.at(i);
@@ -199,9 +198,9 @@ TEST(OnnxNetworks, RandomNumbersFollowSeedsAndNames) {
 }
 
 TEST(OnnxNetworks, MultinomialDrawsClassesByTheirLogarithms) {
-  const ConstantNode node{.op = "Multinomial",
-                          .operands = {floats("x", {2, 3}, {-50, 0, -50, 0, -50, 0})},
-                          .attributes = {integer("sample_size", 100), number("seed", 1)}};
+  const NetworkNode node{.op = "Multinomial",
+                         .operands = {floats("x", {2, 3}, {-50, 0, -50, 0, -50, 0})},
+                         .attributes = {integer("sample_size", 100), number("seed", 1)}};
   const Array drawn = results_of_node(node)[0];
   ASSERT_EQ(drawn.type(), (TensorType{DType::i32, {2, 100}}));
   int last = 0;
@@ -214,7 +213,7 @@ TEST(OnnxNetworks, MultinomialDrawsClassesByTheirLogarithms) {
 }
 
 TEST(OnnxNetworks, DropoutMustKnowWhetherItDrops) {
-  const ConstantNode node{
+  const NetworkNode node{
       .op = "Dropout", .operands = {value("x", 1), value("r", 0.5)}, .inputs = {value_info("t", kBool, {})}, .names = {"x", "r", "t"}};
   EXPECT_EQ(said_of_node(node),
             "m.onnx: node n (Dropout): error: `Dropout` needs `t` to be known when the model is read, as whether it drops anything depends "
@@ -226,17 +225,17 @@ TEST(OnnxNetworks, DropoutMustKnowWhetherItDrops) {
 // --------------------------------------------------------------------------------------------------------------
 
 TEST(OnnxNetworks, TransposedOperandsGoIntoTheProduct) {
-  const ConstantNode gemm{.op = "Gemm",
-                          .operands = {counting("b", {3, 2}), counting("c", {3})},
-                          .attributes = {integer("transB", 1)},
-                          .inputs = {value_info("a", kFloat, {4, 2})},
-                          .names = {"a", "b", "c"}};
+  const NetworkNode gemm{.op = "Gemm",
+                         .operands = {counting("b", {3, 2}), counting("c", {3})},
+                         .attributes = {integer("transB", 1)},
+                         .inputs = {value_info("a", kFloat, {4, 2})},
+                         .names = {"a", "b", "c"}};
   EXPECT_EQ(count(gemm, "transpose"), 1);
   EXPECT_EQ(count(gemm, "multiply"), 0);
   EXPECT_EQ(count(gemm, "add"), 1);
 }
 
-ConstantNode attention(std::int64_t queries, std::int64_t keys) {
+NetworkNode attention(std::int64_t queries, std::int64_t keys) {
   return {.op = "Attention",
           .version = 25,
           .inputs = {value_info("q", kFloat, {2, 4, queries, 8}), value_info("k", kFloat, {2, 2, keys, 8}),
@@ -245,7 +244,7 @@ ConstantNode attention(std::int64_t queries, std::int64_t keys) {
 }
 
 TEST(OnnxNetworks, AttentionIsOneOperationWhereNothingIsAskedForInside) {
-  ConstantNode node = attention(3, 3);
+  NetworkNode node = attention(3, 3);
   node.attributes = {integer("is_causal", 1)};
   EXPECT_EQ(count(node, "attention"), 1);
   EXPECT_EQ(count(node, "less_equal"), 0);  // by the operation's own rule
@@ -322,7 +321,7 @@ TEST(OnnxNetworks, KeysTransposedTogetherWithTheirHeadsAreFoundToo) {
 }
 
 TEST(OnnxNetworks, AttentionSaysWhatDoesNotFit) {
-  ConstantNode node = attention(3, 3);
+  NetworkNode node = attention(3, 3);
   node.inputs[1] = value_info("k", kFloat, {2, 3, 3, 8});
   EXPECT_EQ(said_of_node(node),
             "m.onnx: node n (Attention): error: `Attention` of f32[2, 4, 3, 8], f32[2, 3, 3, 8] and f32[2, 2, 3, 8]: they have no heads "
@@ -335,10 +334,10 @@ TEST(OnnxNetworks, AttentionSaysWhatDoesNotFit) {
 }
 
 TEST(OnnxNetworks, CachesAreWrittenWhereTheyLieAndRoundAboutByIndex) {
-  ConstantNode node{.op = "TensorScatter",
-                    .version = 24,
-                    .operands = {floats("x", {2, 3, 1}, {0, 0, 0, 0, 0, 0}), counting("u", {2, 2, 1}), int64s("at", {2}, {0, 1})},
-                    .names = {"x", "u", "at"}};
+  NetworkNode node{.op = "TensorScatter",
+                   .version = 24,
+                   .operands = {floats("x", {2, 3, 1}, {0, 0, 0, 0, 0, 0}), counting("u", {2, 2, 1}), int64s("at", {2}, {0, 1})},
+                   .names = {"x", "u", "at"}};
   EXPECT_EQ(result(node), "[[[1.0], [2.0], [0.0]], [[0.0], [3.0], [4.0]]]");
   EXPECT_EQ(count(node, "dynamic_update_slice"), 2);
   node.attributes = {text("mode", "circular")};

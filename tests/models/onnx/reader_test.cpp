@@ -143,7 +143,8 @@ TEST(OnnxReader, ReportsEveryOperatorThatItLacksOnce) {
                                   .outputs = {untyped("y")}});
   EXPECT_EQ(text_of_diagnostics(graph),
             "m.onnx: node first (Foo): error: the operator `Foo` is not supported; the model has it 2 times: `first`, `second`\n"
-            "m.onnx: node third (Bar): error: the operator `Bar` is not supported\n");
+            "m.onnx: node third (Bar): error: the operator `Bar` is not supported\n"
+            "note: a host function can compute it: --host-function Bar=LIBRARY.so:SYMBOL, in Python host_functions={\"Bar\": f}\n");
 }
 
 TEST(OnnxReader, TakesAnUnknownOperatorForAFunctionOfTheHost) {

@@ -46,12 +46,14 @@ TEST(OnnxRobustness, NamesWhatIsMissingTwiceOrInACycle) {
   EXPECT_EQ(
       mistakes(
           {.nodes = {node("Relu", {"b"}, {"a"}, {.name = "n"}), node("Relu", {"a"}, {"b"})}, .inputs = {kX}, .outputs = {untyped("b")}}),
-      "m.onnx: node n (Relu): error: `b` is used before it is computed: no input, initializer or earlier node of the graph has this "
-      "name\n");
+      "m.onnx: node n (Relu): error: nodes read each other's results in a cycle, so that none of them can be the first: `n (Relu)`, "
+      "`(Relu)`\n");
   EXPECT_EQ(
       mistakes(
           {.nodes = {node("Relu", {"x"}, {"y"}), node("Abs", {"x"}, {"y"}, {.name = "n"})}, .inputs = {kX}, .outputs = {untyped("y")}}),
       "m.onnx: node n (Abs): error: `y` is computed twice\n");
+  EXPECT_EQ(mistakes({.nodes = {node("Relu", {"q"}, {"y"}, {.name = "n"})}, .inputs = {kX}, .outputs = {untyped("y")}}),
+            "m.onnx: node n (Relu): error: `q` is used but not computed: no input, initializer or node of the graph has this name\n");
   EXPECT_EQ(mistakes({.nodes = {node("Relu", {"x"}, {"y"})}, .inputs = {kX, kX}, .outputs = {untyped("y")}}),
             "m.onnx: input x: error: two inputs have this name\n");
   EXPECT_EQ(mistakes({.nodes = {node("Relu", {"x"}, {"y"})}, .inputs = {kX}, .outputs = {untyped("z")}}),

@@ -48,6 +48,7 @@ class Differentiable:
         functools.update_wrapper(self, function)
         self._call, self._make = call, rule
         self.rule: Any = None
+        self.declared: Any = None
 
     def __call__(self, *inputs: Any) -> Any:
         return self._call(self.rule, *inputs)

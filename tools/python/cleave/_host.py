@@ -1,6 +1,8 @@
 """Python functions that a running program calls on the host."""
 from __future__ import annotations
 
+import dataclasses
+import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -122,9 +124,62 @@ def host_function(results: TypeLike | Sequence[TypeLike] | None | Callable[..., 
             types = results(*[_type_of(value) for value in inputs]) if callable(results) else results
             return host_call(function, types, *inputs, name=name, pure=pure, seconds=seconds, deadline=deadline, copy=copy, gradient=rule)
 
-        return Differentiable(function, called, HostGradient)
+        made = Differentiable(function, called, HostGradient)
+        made.declared = HostDeclaration(results, name, pure, seconds, deadline, copy)
+        return made
 
     return decorate
+
+
+@dataclasses.dataclass(frozen=True)
+class HostDeclaration:
+    """What `host_function` states about a function."""
+
+    results: TypeLike | Sequence[TypeLike] | None | Callable[..., Any] = None
+    name: str | None = None
+    pure: bool = True
+    seconds: float | None = None
+    deadline: float | None = None
+    copy: bool = True
+
+
+class OperatorFunction:
+    """A Python function that computes the nodes of an operator of an ONNX file."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        if not callable(function):
+            raise TypeError(f"cleave: host_functions has functions, not {function!r}")
+        declared = getattr(function, "declared", None)
+        self.declared = declared if isinstance(declared, HostDeclaration) else HostDeclaration()
+        self.function: Callable[..., Any] = function.__wrapped__ if isinstance(declared, HostDeclaration) else function  # type: ignore[attr-defined]
+
+    def __call__(self, op: str, attributes: dict[str, Any], inputs: list[str | None]) -> tuple[_cleave.HostFunction, Callable[..., Any]]:
+        """For a node of the operator: the declaration of its host function, whose types are left out if the file states them, and the
+        function of the present inputs."""
+        function, declared = self.function, self.declared
+        inspect.signature(function).bind(*inputs, **attributes)
+        results = declared.results
+        if callable(results):
+            types = [None if text is None else Type.of(text) for text in inputs]
+            takes_attributes = _takes(results, types, attributes)
+            results = results(*types, **attributes) if takes_attributes else results(*types)
+        given: Any = [] if results is None else results if _several(results) else [results]
+        made = _cleave.HostFunction(declared.name or op, [str(Type.of(each)) for each in given], declared.pure, declared.seconds,
+                                    declared.deadline, declared.copy)
+
+        def computed(*arrays: Any) -> Any:
+            present = iter(arrays)
+            return function(*[None if text is None else next(present) for text in inputs], **attributes)
+
+        return made, computed
+
+
+def _takes(function: Callable[..., Any], inputs: list[Any], attributes: dict[str, Any]) -> bool:
+    try:
+        inspect.signature(function).bind(*inputs, **attributes)
+    except TypeError:
+        return False
+    return True
 
 
 def _type_of(value: Any) -> Type:

@@ -2,11 +2,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from . import _cleave
 from ._errors import UsageError
+from ._host import OperatorFunction
 from ._model import Model, Source, sizes_of
 from ._network import Network
 from ._run import Options
@@ -78,8 +79,9 @@ class _Graph(Source):
 
 def load(path: str | os.PathLike[str], *, dims: Mapping[str, int] | None = None, shapes: Mapping[str, Sequence[int | None]] | None = None,
          constants: Mapping[str, Any] | None = None, bounds: Mapping[str, int] | None = None, states: Mapping[str, str] | None = None,
-         parameters: str | Sequence[str] = (), assume_host: Sequence[str] = (), accelerator_ops: str = "cleave", seed: int = 0,
-         device: str | None = None, placement: str | None = None, machine: str | os.PathLike[str] | None = None, threads: int | None = None,
+         parameters: str | Sequence[str] = (), assume_host: Sequence[str] = (),
+         host_functions: Mapping[str, Callable[..., Any]] | None = None, accelerator_ops: str = "cleave",
+         seed: int = 0, device: str | None = None, placement: str | None = None, machine: str | os.PathLike[str] | None = None, threads: int | None = None,
          workers: int | None = None, precision: str | None = None, keep: str | None = None, accelerator_memory: float | str | None = None,
          warn: Sequence[str] | None = None) -> Model:
     """Reads a model: "model.yaml", "model.onnx" or "program.graph".
@@ -89,7 +91,10 @@ def load(path: str | os.PathLike[str], *, dims: Mapping[str, int] | None = None,
     sizes, as an array, a value in the command line's notation, or the path of an .npy file; `bounds`, upper bounds on result sizes that
     depend on data, by node; `accelerator_ops="ort-cuda-1.23"`: only nodes with a CUDA kernel in ONNX Runtime 1.23 are placed on the
     accelerator; `placement="onnxruntime"`: nodes are placed as ONNX Runtime places them. `assume_host`: unknown operators that are taken as
-    host functions, for plans and not for runs.
+    host functions, for plans and not for runs. `host_functions`: Python functions that compute the nodes of an operator, by its name with
+    its domain, `{"com.acme.Scale": scale}`. They are called with NumPy arrays (None for an input that a node leaves out) and the node's
+    attributes by their names, and return an array for each result. The types of the results are those that the file states, or those of
+    `cleave.host_function` above the function, which also declares its cost.
 
     `parameters`: weights of an ONNX file that become parameters, `"all"`, or names and patterns such as `"fc.*"`. They are states, which
     `Model.save_states` and `Model.load_states` know. What is returned for an ONNX file is a `Network`, which traced functions call.
@@ -106,6 +111,7 @@ def load(path: str | os.PathLike[str], *, dims: Mapping[str, int] | None = None,
     name = os.fspath(path)
     own = {"shapes": {key: list(shape) for key, shape in (shapes or {}).items()}, "constants": dict(constants or {}),
            "bounds": dict(bounds or {}), "parameters": [parameters] if isinstance(parameters, str) else list(parameters),
+           "host_functions": {op: OperatorFunction(function) for op, function in (host_functions or {}).items()},
            "assume_host": [assume_host] if isinstance(assume_host, str) else list(assume_host)}
     given = [key for key, value in own.items() if value] + (["accelerator_ops"] if accelerator_ops != "cleave" else [])
     if not name.endswith(".onnx"):

@@ -1,5 +1,8 @@
 #include "tools/python/module/host_functions.h"
 
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
 #include <cstring>
 #include <deque>
 #include <mutex>
@@ -90,7 +93,37 @@ Status call(const PythonFunction& function, const SharedObject& callable, std::s
   }
 }
 
+nb::object to_python(const OperatorNode::Attribute& attribute) {
+  return std::visit(
+      [](const auto& value) -> nb::object {
+        if constexpr (std::is_same_v<std::decay_t<decltype(value)>, Array>)
+          return to_numpy_copy(value);
+        else
+          return nb::cast(value);
+      },
+      attribute);
+}
+
 }  // namespace
+
+OperatorFunction operator_function(nb::object bind) {
+  return [bind = std::make_shared<const SharedObject>(std::move(bind))](const OperatorNode& node) -> Result<HostFunction> {
+    const Gil gil;
+    if (!gil.held()) return Error{"Python is ending", {}, ErrorKind::machine};
+    try {
+      nb::dict attributes;
+      for (const auto& [name, value] : node.attributes) attributes[name.c_str()] = to_python(value);
+      nb::list inputs;
+      for (const std::optional<TensorType>& type : node.inputs) inputs.append(type ? nb::cast(to_string(*type)) : nb::none());
+      const nb::object bound = bind->get()(node.op, attributes, inputs);
+      return *make_host_function(nb::cast<PythonFunction>(bound[0]), bound[1]);
+    } catch (nb::python_error& raised) {
+      return Error{keep_exception(raised, "its declaration"), {}, ErrorKind::user};
+    } catch (const std::exception& thrown) {
+      return Error{thrown.what(), {}, ErrorKind::user};
+    }
+  };
+}
 
 std::shared_ptr<const HostFunction> make_host_function(PythonFunction function, nb::object callable) {
   auto made = std::make_shared<HostFunction>();

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "graph/host_function.h"
+#include "models/operator_function.h"
 
 namespace cleave::python {
 
@@ -25,6 +26,10 @@ struct PythonFunction {
 /// The host function that calls `callable`. An exception in it ends the run with an Error; the exception itself is kept for
 /// take_exception().
 std::shared_ptr<const HostFunction> make_host_function(PythonFunction function, nb::object callable);
+
+/// Host functions for the nodes of an operator: `bind` is called with the operator, the node's attributes and the types of its inputs, and
+/// gives a PythonFunction and the callable.
+OperatorFunction operator_function(nb::object bind);
 
 /// Keeps the exception that `who` raised, for take_exception(). Returns the text of its Error: "host function `f` raised ValueError: …".
 std::string keep_exception(nb::python_error& raised, const std::string& who);

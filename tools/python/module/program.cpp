@@ -22,6 +22,7 @@
 #include "tools/python/module/arrays.h"
 #include "tools/python/module/errors.h"
 #include "tools/python/module/gil.h"
+#include "tools/python/module/host_functions.h"
 #include "tools/python/module/module.h"
 #include "tools/python/module/options.h"
 
@@ -50,6 +51,9 @@ ModelOptions model_options(const AnyDict& given) {
     if (name == "parameters") options.parameters = nb::cast<std::vector<std::string>>(value);
     if (name == "assume_host")
       for (const auto& op : nb::cast<std::vector<std::string>>(value)) options.assume_host.insert(op);
+    if (name == "host_functions")
+      for (auto [op, bind] : nb::cast<nb::dict>(value))
+        options.host_functions.emplace(nb::cast<std::string>(op), operator_function(nb::borrow(bind)));
     if (name == "pins" && nb::cast<std::string>(value) == "kernels") options.pins = OrtPins::kernels;
     if (name == "pins" && nb::cast<std::string>(value) == "placement") options.pins = OrtPins::placement;
     if (name == "bounds") options.bounds = nb::cast<Dims>(value);
