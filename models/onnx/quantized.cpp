@@ -66,13 +66,23 @@ bool are_small_integers(Call& c, std::initializer_list<std::size_t> operands) {
   return true;
 }
 
-bool fits_columns(Call& c, std::size_t operand, std::size_t b, std::int64_t columns) {
-  if (!c.has(operand)) return true;
-  const Part& part = c[operand];
-  if (part.type().elements() == 1 || (!part.shape().empty() && part.shape().back() == columns)) return true;
-  c.mistake(DiagnosticKind::shape, "`" + std::string(c.op()) + "`: " + titled(c, operand) + " must have one element, or the " +
-                                       std::to_string(columns) + " columns of " + titled(c, b));
-  return false;
+bool are_scaled(Call& c, std::size_t of, std::size_t scale, std::size_t zero_point, std::int64_t count, std::string_view what) {
+  for (const std::size_t each : {scale, zero_point}) {
+    if (!c.has(each)) continue;
+    const Part& part = c[each];
+    const bool typed = each == scale ? is_floating(part.dtype()) : part.dtype() == c[of].dtype();
+    if (typed && (part.type().elements() == 1 || part.rank() > 1 || part.shape() == Shape{count})) continue;
+    c.mistake(typed ? DiagnosticKind::shape : DiagnosticKind::type,
+              "`" + std::string(c.op()) + "`: " + titled(c, each) + (each == scale ? " must be a scale" : " must be a zero point") +
+                  " with one element, or with the " + std::to_string(count) + " " + std::string(what) + " of " + titled(c, of));
+    return false;
+  }
+  return true;
+}
+
+bool are_columns_scaled(Call& c, std::size_t of, std::size_t scale, std::size_t zero_point) {
+  const Shape shape = c[of].shape();
+  return are_scaled(c, of, scale, zero_point, shape.empty() ? 1 : shape.back(), "columns");
 }
 
 Part zero_point_of(Call& c, std::size_t zero_point) {

@@ -23,8 +23,11 @@ bool is_quantized(Call& c, std::size_t x, std::size_t result);
 
 /// Whether all these operands are of i8 or u8. If not, the first other one is reported.
 bool are_small_integers(Call& c, std::initializer_list<std::size_t> operands);
-/// Whether a scale or zero point of operand `b` is absent, one for all columns, or one for each. If not, it is reported.
-bool fits_columns(Call& c, std::size_t operand, std::size_t b, std::int64_t columns);
+inline constexpr std::size_t kNoOperand = 1000;  ///< the number of a scale or zero point that an operator does not have
+/// Whether a scale of floating point and a zero point of the type of operand `of` are absent, have one element, or one for each of the
+/// `count` rows, columns or channels (`what`) of the operand. If not, it is reported. Those with several axes broadcast.
+bool are_scaled(Call& c, std::size_t of, std::size_t scale, std::size_t zero_point, std::int64_t count, std::string_view what);
+bool are_columns_scaled(Call& c, std::size_t of, std::size_t scale, std::size_t zero_point);
 
 /// The numbers that operand `x` stands for, in f32: scale and zero point are the operands behind it.
 Part dequantized(Call& c, std::size_t x);

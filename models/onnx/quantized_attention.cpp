@@ -15,9 +15,7 @@ Values qattention(Call& c) {
   if (heads < 1 || columns % (3 * heads) != 0)
     return c.mistake(DiagnosticKind::value, "`QAttention`: `num_heads` is " + std::to_string(heads) +
                                                 ", which does not divide queries, keys and values of " + titled(c, 1));
-  if (!are_small_integers(c, {0, 1}) || !is_scale(c, 3) || !is_zero_point(c, 6, 0) || !fits_columns(c, 4, 1, columns) ||
-      !fits_columns(c, 7, 1, columns))
-    return c.poison();
+  if (!are_small_integers(c, {0, 1}) || !is_scale(c, 3) || !is_zero_point(c, 6, 0) || !are_columns_scaled(c, 1, 4, 7)) return c.poison();
   const Part sums = c.as(DType::f32, integer_product(c, 0, 6, 1, 7));
   const Part scale = c.multiply(whole_or_vector(c, c[3]), along(c, c[4], -1));
   constexpr std::size_t kNoBias = 9;

@@ -47,7 +47,8 @@ Values qlinear_leaky_relu(Call& c) {
   return {requantized(c, c(op::where, {c(op::less, {x, 0}), c.multiply(x, alpha), x}), 0, 3)};
 }
 
-/// Before operator set 13, all axes from `axis` on are one.
+/// Before operator set 13, all axes from `axis` on are one. The result is in steps of one over the next smaller integer than one over the
+/// scale, as in ONNX Runtime: by 254 for a scale just above 1 / 255.
 Values qlinear_softmax(Call& c) {
   const bool one_axis = c.integer("opset", 13) >= 13;
   const std::optional<int> axis = c.axis(c.integer("axis", -1), c[0].rank());
@@ -59,8 +60,10 @@ Values qlinear_softmax(Call& c) {
     flat.push_back(extent_product(shape, static_cast<std::size_t>(*axis), shape.size()));
     x = c.reshape(x, flat);
   }
-  const Part y = c(op::softmax, {x}, {{"axis", std::int64_t{*axis}}});
-  return {requantized(c, c.reshape(y, shape), 0, 3)};
+  const Part y = c.reshape(c(op::softmax, {x}, {{"axis", std::int64_t{*axis}}}), shape);
+  const Part factor = c(op::floor, {c.divide(1.0F, whole_or_vector(c, c[3]))});
+  const Part steps = c(op::round, {c.multiply(y, factor)});
+  return {c.as(c[0].dtype(), c.add(steps, zero_point_of(c, 4)))};
 }
 
 Values qlinear_where(Call& c) {

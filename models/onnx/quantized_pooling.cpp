@@ -18,6 +18,13 @@ Values qlinear_average_pool(Call& c) {
   return {c.as(c[0].dtype(), c(op::round, {c.add(steps, zero_point_of(c, 4))}))};
 }
 
+Values nhwc_max_pool(Call& c) {
+  std::optional<Attributes> attributes = pool_attributes(c);
+  if (!attributes || !are_small_integers(c, {0})) return c.poison();
+  const Part y = c(op::max_pool, {channels_first(c, c[0], true)}, *std::move(attributes));
+  return {channels_back(c, c.as(c[0].dtype(), y), true)};
+}
+
 /// The mean of integers, by their exact sum.
 Values qlinear_global_average_pool(Call& c) {
   const bool last = c.flag("channels_last");
@@ -50,6 +57,7 @@ Values qlinear_reduce_mean(Call& c) {
 
 std::span<const Lowering> quantized_pooling_lowerings() {
   static constexpr Lowering kRows[] = {
+      {"com.microsoft.NhwcMaxPool", 1, nhwc_max_pool},
       {"com.microsoft.QLinearAveragePool", 1, qlinear_average_pool},
       {"com.microsoft.QLinearGlobalAveragePool", 1, qlinear_global_average_pool},
       {"com.microsoft.QLinearReduceMean", 1, qlinear_reduce_mean},

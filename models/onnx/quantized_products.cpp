@@ -5,7 +5,15 @@
 namespace cleave::models::onnx {
 namespace {
 
+/// The same for the rows of the first operand of a product.
+bool are_rows_scaled(Call& c, std::size_t of, std::size_t scale, std::size_t zero_point) {
+  const Shape shape = c[of].shape();
+  return are_scaled(c, of, scale, zero_point, shape.size() < 2 ? 1 : shape[shape.size() - 2], "rows");
+}
+
 Values matmul_integer(Call& c) {
+  if (!are_small_integers(c, {0, 1}) || !are_rows_scaled(c, 0, kNoOperand, 2) || !are_columns_scaled(c, 1, kNoOperand, 3))
+    return c.poison();
   return {integer_product(c, 0, 2, 1, 3)};
 }
 
@@ -20,9 +28,7 @@ Part with_bias(Call& c, const Part& y, std::size_t bias) {
 
 /// The sums times the product of both scales, plus a bias.
 Values matmul_integer_to_float(Call& c) {
-  if (!are_small_integers(c, {0, 1})) return c.poison();
-  const std::int64_t columns = c[1].rank() == 0 ? 0 : c[1].shape().back();
-  if (!fits_columns(c, 3, 1, columns) || !fits_columns(c, 5, 1, columns)) return c.poison();
+  if (!are_small_integers(c, {0, 1}) || !are_rows_scaled(c, 0, 2, 4) || !are_columns_scaled(c, 1, 3, 5)) return c.poison();
   const Part sums = c.as(DType::f32, integer_product(c, 0, 4, 1, 5));
   const Part scale = c.multiply(along(c, c[2], -2), along(c, c[3], -1));
   return {with_bias(c, c.multiply(sums, scale), 6)};
@@ -30,9 +36,7 @@ Values matmul_integer_to_float(Call& c) {
 
 /// The same with A of f32, quantized when it is known.
 Values dynamic_quantize_matmul(Call& c) {
-  if (!are_small_integers(c, {1})) return c.poison();
-  const std::int64_t columns = c[1].rank() == 0 ? 0 : c[1].shape().back();
-  if (!fits_columns(c, 2, 1, columns) || !fits_columns(c, 3, 1, columns)) return c.poison();
+  if (!are_small_integers(c, {1}) || !are_columns_scaled(c, 1, 2, 3)) return c.poison();
   const DynamicallyQuantized a = dynamically_quantized(c, c[0]);
   const Part left = c.subtract(c.as(DType::i32, a.steps), c.as(DType::i32, a.zero_point)), right = centred(c, 1, 3, DType::i32, -1);
   const Part sums = c.as(DType::f32, c(op::matmul, {left, right}));
@@ -50,6 +54,7 @@ Values rescaled(Call& c, const Part& sums, const Part& scale, std::size_t of_res
 }
 
 Values qlinear_matmul(Call& c) {
+  if (!are_small_integers(c, {0, 3}) || !are_rows_scaled(c, 0, 1, 2) || !are_columns_scaled(c, 3, 4, 5)) return c.poison();
   const Part sums = integer_product(c, 0, 2, 3, 5);
   return rescaled(c, sums, c.multiply(along(c, c[1], -2), along(c, c[4], -1)), 6, c[0].dtype());
 }
@@ -62,7 +67,7 @@ Values qgemm(Call& c) {
   if (c[0].rank() != 2 || c[3].rank() != 2)
     return c.mistake(DiagnosticKind::shape, "`QGemm` of " + titled(c, 0) + " and " + titled(c, 3) + ", which must be matrices");
   const std::int64_t columns = c[3].shape()[turns_b ? 0 : 1];
-  if (!fits_columns(c, 4, 3, columns) || !fits_columns(c, 5, 3, columns) || (c.has(7) && !is_scale(c, 7))) return c.poison();
+  if (!are_scaled(c, 3, 4, 5, columns, "columns") || (c.has(7) && !is_scale(c, 7))) return c.poison();
   // A zero point for each column lies along the first axis of a transposed B.
   const Part a = centred(c, 0, 2, DType::i32, -2), b = centred(c, 3, 5, DType::i32, turns_b ? -2 : -1);
   const Part left = turns_a ? c(op::transpose, {a}) : a, right = turns_b ? c(op::transpose, {b}) : b;
@@ -90,13 +95,20 @@ Part convolution(Call& c, Part x, Part weight, const std::optional<Part>& bias, 
   return c(op::conv, operands, std::move(attributes));
 }
 
+/// The same for the output channels of a weight.
+bool are_channels_scaled(Call& c, std::size_t of, std::size_t scale, std::size_t zero_point) {
+  return are_scaled(c, of, scale, zero_point, c[of].rank() == 0 ? 1 : c[of].shape()[0], "output channels");
+}
+
 Values conv_integer(Call& c) {
+  if (!are_small_integers(c, {0, 1}) || !is_zero_point(c, 2, 0) || !are_channels_scaled(c, 1, kNoOperand, 3)) return c.poison();
   const Part x = centred(c, 0, 2, DType::f32, -1), weight = centred(c, 1, 3, DType::f32, -c[1].rank());
   return {c.as(DType::i32, convolution(c, x, weight, std::nullopt, true))};
 }
 
 /// The bias has the scale of the product of both scales.
 Values qlinear_conv(Call& c) {
+  if (!is_quantized(c, 0) || !are_small_integers(c, {3}) || !are_channels_scaled(c, 3, 4, 5) || !is_scale(c, 6)) return c.poison();
   const int rank = c[3].rank();
   const bool last = c.flag("channels_last");
   const Part x = channels_first(c, centred(c, 0, 2, DType::f32, -1), last), weight = centred(c, 3, 5, DType::f32, -rank);

@@ -52,7 +52,7 @@ std::span<const Lowering> product_lowerings();                ///< Einsum, Gemm,
 std::span<const Lowering> quantization_lowerings();           ///< DequantizeLinear … QuantizeLinear
 std::span<const Lowering> quantized_attention_lowerings();    ///< ONNX Runtime's QAttention
 std::span<const Lowering> quantized_elementwise_lowerings();  ///< ONNX Runtime's QLinearAdd … QLinearWhere
-std::span<const Lowering> quantized_pooling_lowerings();      ///< ONNX Runtime's QLinearAveragePool … QLinearReduceMean
+std::span<const Lowering> quantized_pooling_lowerings();      ///< ONNX Runtime's NhwcMaxPool … QLinearReduceMean
 std::span<const Lowering> quantized_product_lowerings();      ///< ConvInteger … QLinearMatMul
 std::span<const Lowering> quantized_recurrent_lowerings();    ///< ONNX Runtime's DynamicQuantizeLSTM
 std::span<const Lowering> random_lowerings();                 ///< Bernoulli … RandomUniformLike

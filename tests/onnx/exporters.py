@@ -49,6 +49,7 @@ OPERATORS = {
     "com.microsoft.MoE": [TRANSFORMERS, GENAI],
     "com.microsoft.MultiHeadAttention": [OPTIMIZER, TRANSFORMERS, GENAI],
     "com.microsoft.NhwcConv": [TRANSFORMERS],
+    "com.microsoft.NhwcMaxPool": [OPTIMIZER],
     "com.microsoft.Pad": [OLD],
     "com.microsoft.QAttention": [QUANTIZER],
     "com.microsoft.QGemm": [OPTIMIZER, QUANTIZER],

@@ -121,8 +121,9 @@ TEST(OnnxQuantized, NamesTheOperandOfANodeOfOnnxRuntime) {
                         .operands = {floats("a", {1, 2}, {1, 2}), steps("b", {2, 3}, {1, 2, 3, 4, 5, 6}), floats("bs", {2}, {1, 2})},
                         .names = {"a", "b", "bs"},
                         .domain = kDomain};
-  EXPECT_THAT(said(product),
-              HasSubstr("`DynamicQuantizeMatMul`: `bs` (f32[2]) must have one element, or the 3 columns of `b` (u8[2, 3])\n"));
+  EXPECT_THAT(
+      said(product),
+      HasSubstr("`DynamicQuantizeMatMul`: `bs` (f32[2]) must be a scale with one element, or with the 3 columns of `b` (u8[2, 3])\n"));
 }
 
 // --- results -----------------------------------------------------------------------------------------------------------------------------

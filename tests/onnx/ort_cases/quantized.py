@@ -65,6 +65,9 @@ def element_wise():
             yield case("QLinearSoftmax", dtype, [opset, axis],
                        lambda n: {**n.operand("X", 2, 3, 8, dtype=dtype), "Y_scale": np.array(1 / 256, np.float32), "Y_zero_point": np.array(point, dtype)},
                        opset=opset, axis=axis)
+        for scale in (1 / 255, 0.01):
+            yield case("QLinearSoftmax", dtype, ["scale", round(scale, 4)],
+                       lambda n: {**n.operand("X", 3, 8, dtype=dtype), "Y_scale": np.array(scale, np.float32), "Y_zero_point": np.array(point, dtype)}, opset=13)
         yield case("QLinearWhere", dtype, [], lambda n: {"condition": n.integers(3, 8) > 0, **n.operand("X", 3, 8, dtype=dtype),
                                                          **n.operand("Z", 8, dtype=dtype), **n.result("Y", dtype)})
         yield case("QLinearConcat", dtype, [], lambda n: {**n.result("Y", dtype), **n.operand("A", 2, 3, 4, dtype=dtype),
@@ -82,6 +85,7 @@ def pools():
             yield case("QLinearAveragePool", dtype, [name], lambda n: {**n.operand("X", 2, 3, 7, 6, dtype=dtype), **n.result("Y", dtype)}, **attributes)
         yield case("QLinearAveragePool", dtype, ["channels_last"], lambda n: {**n.operand("X", 2, 7, 6, 3, dtype=dtype), **n.result("Y", dtype)},
                    kernel_shape=[2, 2], channels_last=1)
+        yield case("NhwcMaxPool", dtype, [], lambda n: {"x": n.array(2, 7, 6, 3, dtype=dtype)}, kernel_shape=[3, 2], pads=[1, 0, 1, 0], strides=[2, 1])
         for last in (0, 1):
             yield case("QLinearGlobalAveragePool", dtype, [f"channels_last_{last}"],
                        lambda n: {**n.operand("X", 2, 3, 7, 6, dtype=dtype), **n.result("Y", dtype)}, channels_last=last)
