@@ -62,12 +62,9 @@ std::optional<Heads> heads_of(Call& c) {
   } else {
     all = {c[0], c[1], c[2]};
   }
-  const std::optional<Part> q = split_heads(c, all[0], "num_heads"), k = split_heads(c, all[1], "kv_num_heads"),
-                            v = split_heads(c, all[2], "kv_num_heads");
-  if (!q || !k || !v) return std::nullopt;
-  const Heads of{*q, *k, *v};
-  if (!heads_fit(c, of)) return std::nullopt;
-  if (of.keys() == of.queries() && of.value.shape()[2] == of.queries()) return of;
+  const std::optional<Heads> of = split_heads(c, all[0], all[1], all[2], "num_heads", "kv_num_heads");
+  if (!of || !heads_fit(c, *of)) return std::nullopt;
+  if (of->keys() == of->queries() && of->value.shape()[2] == of->queries()) return of;
   c.unsupported("of keys that are not as many as the queries");
   return std::nullopt;
 }
