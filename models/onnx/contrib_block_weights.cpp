@@ -38,8 +38,10 @@ Values gather_block_quantized(Call& c) {
   const int rank = c[0].rank();
   const std::optional<int> gather = c.axis(c.integer("gather_axis", 0), rank), quantize = c.axis(c.integer("quantize_axis", 1), rank);
   if (!gather || !quantize) return c.poison();
+  if (!is_integer(c[1].dtype()))
+    return c.mistake(DiagnosticKind::type, "`GatherBlockQuantized`: the indices are integers, not " + to_string(c[1].type()));
   if (narrow ? narrow->kind != NarrowType::Kind::integer : c[0].dtype() != DType::u8)
-    return c.unsupported("of elements of " + std::string(to_string(c[0].dtype())));
+    return c.unsupported("of elements of " + std::string(narrow ? narrow->name : to_string(c[0].dtype())));
   if (bits != 2 && bits != 4 && bits != 8) return c.unsupported("of elements of " + std::to_string(bits) + " bits");
   if (*gather != 0 || *quantize != rank - 1 || rank < 2)
     return c.unsupported("of packed elements along other axes than the first, with blocks along the last,");

@@ -362,6 +362,7 @@ def group_query_attentions():
             ("GroupQueryAttention_rotary_positions", 2, 1, 6, (6, 6), 6, "rotary positions", {}),
             ("GroupQueryAttention_rotary_prompt_positions", 2, 3, 0, (3, 3), 3, "rotary positions", {}),
             ("GroupQueryAttention_valid_queries", 2, 3, 9, (6, 4), 9, "valid clean", {}),
+            ("GroupQueryAttention_valid_queries_grows", 1, 3, 4, (6,), 7, "valid constant clean", {}),
             ("GroupQueryAttention_scores", 2, 3, 0, (3, 3), 3, "", {"qk_output": 1}), ("GroupQueryAttention_weights", 2, 1, 6, (4, 4), 4, "constant clean", {"qk_output": 2}),
             ("GroupQueryAttention_f16", 2, 1, 6, (6, 4), 6, "f16 clean", {})):
         numbers = Numbers(name)
@@ -376,7 +377,7 @@ def group_query_attentions():
                   "cos": np.cos(angles) if "rotary" in given else None, "sin": np.sin(angles) if "rotary" in given else None,
                   "positions": numbers.integers(batch, queries, high=10, dtype=np.int64) if "positions" in given else None,
                   "added": numbers.normal(1, heads, queries, total) if "added" in given else None, "sink": numbers.normal(heads) if "sink" in given else None,
-                  "k_scale": None, "v_scale": None, "q_norm": None, "k_norm": None, "valid": int32(2, 1) if "valid" in given else None}
+                  "k_scale": None, "v_scale": None, "q_norm": None, "k_norm": None, "valid": int32(2, 1)[:batch] if "valid" in given else None}
         outputs = ["Y", "present_key", "present_value", *(["scores"] if "qk_output" in attributes else [])]
         case = node_case(name, "GroupQueryAttention", inputs, outputs, ["cos", "sin", *(["total"] if "constant" in given else [])], num_heads=heads,
                          kv_num_heads=shared, do_rotary=int("rotary" in given), **attributes)
