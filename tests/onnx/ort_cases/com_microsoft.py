@@ -1,5 +1,6 @@
 """Cases of the operators of the domain `com.microsoft`, and of those of ai.onnx that only ONNX Runtime has. One function for each family of
 operators."""
+import ml_dtypes
 import numpy as np
 from onnx import helper
 
@@ -24,6 +25,7 @@ def cases():
     yield from group_query_attentions()
     yield from normalized_group_query_attention()
     yield from block_weights()
+    yield from gathered_narrow_elements()
     yield from experts()
 
 
@@ -467,6 +469,19 @@ def block_weights():
                   "scales": numbers.uniform(*blocks, low=0.01, high=0.1, dtype=dtype),
                   "zeros": packed(numbers.integers(*blocks, high=2 ** bits, dtype=np.uint8), bits) if zeros else None}
         yield node_case(name, "GatherBlockQuantized", inputs, ["Y"], ["data", "scales", "zeros"], bits=bits, block_size=16, quantize_axis=axis, gather_axis=0)
+
+
+def gathered_narrow_elements():
+    for name, dtype, zeros, gather, quantize in (
+            ("GatherBlockQuantized_int4", ml_dtypes.int4, False, 0, 1), ("GatherBlockQuantized_int4_zeros", ml_dtypes.int4, True, 0, 1),
+            ("GatherBlockQuantized_uint4", ml_dtypes.uint4, True, 0, 1), ("GatherBlockQuantized_uint4_first_axis", ml_dtypes.uint4, True, 1, 0)):
+        numbers, low, shape = Numbers(name), -8 if dtype == ml_dtypes.int4 else 0, (6, 32) if quantize else (32, 6)
+        blocks = [extent // 16 if axis == quantize else extent for axis, extent in enumerate(shape)]
+        inputs = {"data": numbers.integers(*shape, low=low, high=low + 16).astype(dtype), "indices": np.array([[1, 5, 0], [-2, 3, 3]], np.int64),
+                  "scales": numbers.uniform(*blocks, low=0.01, high=0.1),
+                  "zeros": numbers.integers(*blocks, low=low, high=low + 16).astype(dtype) if zeros else None}
+        yield node_case(name, "GatherBlockQuantized", inputs, ["Y"], ["data", "scales", "zeros"], opsets={"": 21, "com.microsoft": 1}, block_size=16,
+                        quantize_axis=quantize, gather_axis=gather)
 
 
 # --- experts -------------------------------------------------------------------------------------------------------------------------------
