@@ -104,12 +104,11 @@ Part attend_in_parts(Call& c, const Heads& of, const Part& mask, double scale, P
 }
 
 Values attention(Call& c) {
-  const std::optional<Part> query = split_heads(c, c[0], "q_num_heads"), key = split_heads(c, c[1], "kv_num_heads"),
-                            value = split_heads(c, c[2], "kv_num_heads");
+  const std::optional<Heads> split = split_heads(c, c[0], c[1], c[2], "q_num_heads", "kv_num_heads");
   c.ignore({"q_num_heads", "kv_num_heads", "softmax_precision", "qk_matmul_output_mode"});
-  if (!query || !key || !value) return c.poison();
-  Heads of{*query, *key, c.as(c[0].dtype(), *value)};
-  Value present_key = of.key, present_value = *value;
+  if (!split) return c.poison();
+  Heads of{split->query, split->key, c.as(c[0].dtype(), split->value)};
+  Value present_key = of.key, present_value = split->value;
   if (c.has(4) != c.has(5)) return c.mistake(DiagnosticKind::type, "`Attention` takes past keys and past values together");
   if (c.has(4)) {
     of.key = c(op::concat, {c[4], of.key}, {{"axis", std::int64_t{2}}});

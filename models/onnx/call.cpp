@@ -44,7 +44,8 @@ const Part& Call::operator[](std::size_t i) {
 
 const Value& Call::value(std::size_t i) {
   if (has(i)) return operands_[i];
-  if (missed_.insert(i).second) mistake(DiagnosticKind::type, quoted(op()) + " needs its operand " + std::to_string(i + 1));
+  if (!incomplete_) mistake(DiagnosticKind::type, quoted(op()) + " needs its operand " + std::to_string(i + 1));
+  incomplete_ = true;
   return none_;
 }
 
@@ -323,7 +324,7 @@ std::vector<std::string_view> Call::graph_outputs(std::string_view graph) {
 }
 
 Values Call::mistake(DiagnosticKind kind, std::string message) {
-  tracer().error(kind, where_, std::move(message));
+  if (!incomplete_) tracer().error(kind, where_, std::move(message));
   return poison();
 }
 

@@ -51,7 +51,7 @@ class Call : public Composer {
   // --- operands and results --------------------------------------------------------------------------------------------------------
   [[nodiscard]] std::size_t operands() const { return operands_.size(); }  ///< includes those left out between others
   [[nodiscard]] bool has(std::size_t i) const;                             ///< present, and not left out by an empty name
-  /// An operand that must be present. A missing one is reported once, and is poison.
+  /// An operand that must be present. The first missing one is reported, and no later mistake of the node; it is poison.
   [[nodiscard]] const Part& operator[](std::size_t i);
   [[nodiscard]] const Value& value(std::size_t i);        ///< the same with its data-dependent size, or a sequence
   [[nodiscard]] Parts parts(std::size_t from = 0) const;  ///< the operands from number `from` on
@@ -141,7 +141,7 @@ class Call : public Composer {
   Values operands_;
   Value none_;
   std::set<std::string_view> asked_;
-  std::set<std::size_t> missed_;  ///< missing operands that were reported
+  bool incomplete_ = false;  ///< a missing operand was reported: what follows from it is not
 };
 
 }  // namespace cleave::models::onnx

@@ -177,12 +177,11 @@ std::optional<Heads> unpacked_heads(Call& c, std::size_t bias) {
     }
     of = {unpacked(c, c[0], 0), unpacked(c, c[0], 1), unpacked(c, c[0], 2)};
   } else {
-    const std::optional<Part> query = split_heads(c, c[0], "num_heads");
     const bool packed = c.has(1) && c[1].rank() == 5 && c[1].shape()[3] == 2 && !c.has(2);
-    const std::optional<Part> key = packed ? unpacked(c, c[1], 0) : split_heads(c, c[1], "num_heads");
-    const std::optional<Part> value = packed ? unpacked(c, c[1], 1) : split_heads(c, c[2], "num_heads");
-    if (!query || !key || !value) return std::nullopt;
-    of = {*query, *key, *value};
+    const Part key = packed ? unpacked(c, c[1], 0) : c[1], value = packed ? unpacked(c, c[1], 1) : c[2];
+    const std::optional<Heads> split = split_heads(c, c[0], key, value, "num_heads", "num_heads");
+    if (!split) return std::nullopt;
+    of = *split;
   }
   if (!heads_fit(c, of)) return std::nullopt;
   if (!c.has(bias)) return of;

@@ -38,10 +38,12 @@ Values gather_block_quantized(Call& c) {
   const int rank = c[0].rank();
   const std::optional<int> gather = c.axis(c.integer("gather_axis", 0), rank), quantize = c.axis(c.integer("quantize_axis", 1), rank);
   if (!gather || !quantize) return c.poison();
+  if (!is_integer(c[1].dtype()))
+    return c.mistake(DiagnosticKind::type, "`GatherBlockQuantized`: the indices are integers, not " + to_string(c[1].type()));
   if (narrow ? narrow->kind != NarrowType::Kind::integer : c[0].dtype() != DType::u8)
-    return c.unsupported("of elements of " + std::string(to_string(c[0].dtype())));
+    return c.unsupported("of elements of " + std::string(narrow ? narrow->name : to_string(c[0].dtype())));
   if (bits != 2 && bits != 4 && bits != 8) return c.unsupported("of elements of " + std::to_string(bits) + " bits");
-  if (*gather != 0 || *quantize != rank - 1 || rank < 2)
+  if (*gather == *quantize || (!narrow && (*gather != 0 || *quantize != rank - 1)))
     return c.unsupported("of packed elements along other axes than the first, with blocks along the last,");
   Shape wanted = c[0].shape();
   if (!narrow) wanted.back() *= 8 / bits;
@@ -52,14 +54,14 @@ Values gather_block_quantized(Call& c) {
                                                 std::to_string(block) + " elements of axis " + std::to_string(*quantize) + " of " +
                                                 to_string(c[0].type()) + " of " + std::to_string(bits) + " bits");
   const DType dtype = c[2].dtype();
-  const auto rows = [&](std::size_t i) { return c(op::take, {c[i], c[1]}, {{"axis", std::int64_t{0}}}); };
-  const int axis = *quantize + c[1].rank() - 1;
+  const auto rows = [&](std::size_t i) { return c(op::take, {c[i], c[1]}, {{"axis", std::int64_t{*gather}}}); };
+  const int axis = *quantize + (*quantize > *gather ? c[1].rank() - 1 : 0);
   const auto unpacked_rows = [&](std::size_t i) { return narrow ? rows(i) : unpacked_bits(c, rows(i), bits); };
   const Part numbers = c.as(dtype, unpacked_rows(0));
   Part zeros = c.number_as(dtype, narrow ? 0 : static_cast<double>(1 << (bits - 1)));
   if (c.has(3)) {
     const Part elements = unpacked_rows(3);
-    const Part whole = piece(c, elements, elements.rank() - 1, 0, wanted.back());
+    const Part whole = piece(c, elements, axis, 0, wanted[static_cast<std::size_t>(*quantize)]);
     zeros = repeated(c, c.as(dtype, whole), axis, block, extent);
   }
   const Part scales = repeated(c, rows(2), axis, block, extent);

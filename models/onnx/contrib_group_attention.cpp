@@ -62,12 +62,9 @@ std::optional<Heads> heads_of(Call& c) {
   } else {
     all = {c[0], c[1], c[2]};
   }
-  const std::optional<Part> q = split_heads(c, all[0], "num_heads"), k = split_heads(c, all[1], "kv_num_heads"),
-                            v = split_heads(c, all[2], "kv_num_heads");
-  if (!q || !k || !v) return std::nullopt;
-  const Heads of{*q, *k, *v};
-  if (!heads_fit(c, of)) return std::nullopt;
-  if (of.keys() == of.queries() && of.value.shape()[2] == of.queries()) return of;
+  const std::optional<Heads> of = split_heads(c, all[0], all[1], all[2], "num_heads", "kv_num_heads");
+  if (!of || !heads_fit(c, *of)) return std::nullopt;
+  if (of->keys() == of->queries() && of->value.shape()[2] == of->queries()) return of;
   c.unsupported("of keys that are not as many as the queries");
   return std::nullopt;
 }
@@ -84,10 +81,11 @@ Lengths lengths_of(Call& c, std::int64_t batch, std::int64_t queries) {
 }
 
 /// The extent of the cache after the run; nothing after a mistake. If the total length is unknown, the cache has room for it already.
-std::optional<std::int64_t> cache_extent(Call& c, std::int64_t queries) {
+std::optional<std::int64_t> cache_extent(Call& c, std::int64_t queries, DType dtype) {
   for (const std::size_t i : {std::size_t{kPastKey}, std::size_t{kPastValue}})
-    if (c.has(i) && c[i].rank() != 4) {
-      c.mistake(DiagnosticKind::shape, "`GroupQueryAttention` takes past keys and values of 4 axes, not " + to_string(c[i].type()));
+    if (c.has(i) && (c[i].rank() != 4 || c[i].dtype() != dtype)) {
+      c.mistake(DiagnosticKind::type,
+                "`GroupQueryAttention` takes past keys and values of 4 axes and the type of new ones, not " + to_string(c[i].type()));
       return std::nullopt;
     }
   const std::int64_t past = c.has(kPastKey) ? c[kPastKey].shape()[2] : 0;
@@ -101,11 +99,16 @@ std::optional<std::int64_t> cache_extent(Call& c, std::int64_t queries) {
   return std::nullopt;
 }
 
+/// Whether the cache grows by the new keys of the only sample, all of which are valid.
+bool grows_at_the_end(Call& c, std::int64_t batch, std::int64_t extent) {
+  return batch == 1 && c.has(kPastKey) && !c.has(kValidQueries) && extent > c[kPastKey].shape()[2];
+}
+
 /// Past and new elements, the new ones behind the valid past ones of each sample.
 Part cached(Call& c, std::size_t past, const Part& fresh, const Lengths& lengths, std::int64_t extent) {
   const std::int64_t old = c.has(past) ? c[past].shape()[2] : 0;
   if (old == 0 || fresh.operand().poisoned()) return fresh;
-  if (extent > old && fresh.shape()[0] == 1) return c(op::concat, {c[past], fresh}, {{"axis", std::int64_t{2}}});
+  if (grows_at_the_end(c, fresh.shape()[0], extent)) return c(op::concat, {c[past], fresh}, {{"axis", std::int64_t{2}}});
   Part room = c[past];
   if (extent > old) room = c(op::pad, {room}, {{"widths", std::vector<std::int64_t>{0, 0, 0, 0, 0, extent - old, 0, 0}}});
   return written_at(c, room, fresh, lengths.before, 2);
@@ -191,7 +194,7 @@ Values group_query_attention(Call& c) {
   const std::optional<Heads> own = heads_of(c);
   if (!own) return c.poison();
   const std::int64_t batch = own->query.shape()[0], queries = own->queries();
-  const std::optional<std::int64_t> extent = cache_extent(c, queries);
+  const std::optional<std::int64_t> extent = cache_extent(c, queries, own->key.dtype());
   if (!extent) return c.poison();
   if (c[kLengths].type().elements() != batch)
     return c.mistake(DiagnosticKind::shape, "`GroupQueryAttention` needs a length for each of " + std::to_string(batch) + " samples, not " +
@@ -209,8 +212,7 @@ Values group_query_attention(Call& c) {
   if (rules.scale == 0) rules.scale = of->usual_scale();
   rules.softcap = c.number("softcap", 0);
   rules.bias = *bias;
-  // All queries are at the end of the cache if it has the new keys alone, or grows by those of the only sample.
-  const bool at_the_end = *extent == queries || (batch == 1 && c.has(kPastKey) && *extent > c[kPastKey].shape()[2]);
+  const bool at_the_end = *extent == queries || grows_at_the_end(c, batch, *extent);
   rules.causal = causal && at_the_end && window < 0;
   if (!rules.causal) rules.visible = visible_keys(c, *of, lengths, window);
   if (c.has(kSink))

@@ -36,6 +36,27 @@ Values skip_simplified_normalization(Call& c) {
   return {c.as(sum.dtype(), c.multiply(all.normalized, c[2])), Part(), all.factor, sum};
 }
 
+/// RMS normalization of each group of as many elements as the scale has, times an activation of the gate.
+Values gated_rms_norm(Call& c) {
+  const double epsilon = c.number("epsilon", 1e-5F);
+  const std::string activation = c.text("activation", "silu");
+  if (activation != "silu" && activation != "swish" && activation != "sigmoid")
+    return c.unsupported("with `activation` = \"" + activation + "\"");
+  const Shape shape = c[0].shape();
+  const std::int64_t size = c[1].rank() == 1 ? c[1].shape()[0] : 0;
+  if (size < 1 || shape.empty() || shape.back() % size != 0 || c[2].shape() != shape)
+    return c.mistake(DiagnosticKind::shape, "`GatedRMSNorm` of " + to_string(c[0].type()) + " with a gate " + to_string(c[2].type()) +
+                                                " needs a scale that divides the last axis, not " + to_string(c[1].type()));
+  Shape groups = shape;
+  groups.back() /= size;
+  groups.push_back(size);
+  const DType precise = promote(c[0].dtype(), DType::f32);
+  const Part x = c.reshape(c.as(precise, c[0]), groups), gate = c.as(precise, c[2]);
+  const Part normal = c.reshape(c(op::rms_norm, {x, c.as(precise, c[1])}, {{"epsilon", epsilon}}), shape);
+  const Part open = activation == "sigmoid" ? c(op::sigmoid, {gate}) : swish(c, gate, 1);
+  return {c.as(c[0].dtype(), c.multiply(normal, open))};
+}
+
 // --- embeddings --------------------------------------------------------------------------------------------------------------------------
 
 /// The number of ones in each row of the mask, which is what ONNX Runtime's attention takes for the length of a padded sequence.
@@ -111,6 +132,7 @@ Values skip_group_norm(Call& c) {
 std::span<const Lowering> contrib_normalization_lowerings() {
   static constexpr Lowering kRows[] = {
       {"com.microsoft.EmbedLayerNormalization", 1, embed_layer_normalization},
+      {"com.microsoft.GatedRMSNorm", 1, gated_rms_norm},
       {"com.microsoft.GroupNorm", 1, group_norm},
       {"com.microsoft.SkipGroupNorm", 1, skip_group_norm},
       {"com.microsoft.SkipLayerNormalization", 1, skip_layer_normalization},

@@ -87,6 +87,13 @@ std::optional<Part> split_heads(Call& c, const Part& x, const char* attribute) {
   return permuted(c, c.reshape(x, {shape[0], shape[1], heads, shape[2] / heads}), {0, 2, 1, 3});
 }
 
+std::optional<Heads> split_heads(Call& c, const Part& query, const Part& key, const Part& value, const char* heads, const char* key_heads) {
+  const std::optional<Part> q = split_heads(c, query, heads);
+  const std::optional<Part> k = q ? split_heads(c, key, key_heads) : std::nullopt;
+  const std::optional<Part> v = k ? split_heads(c, value, key_heads) : std::nullopt;
+  return v ? std::optional(Heads{*q, *k, *v}) : std::nullopt;
+}
+
 Part joined_heads(Call& c, const Part& x) {
   if (x.operand().poisoned()) return x;
   const Shape shape = x.shape();

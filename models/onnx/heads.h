@@ -23,7 +23,9 @@ struct Heads {
 bool heads_fit(Call& c, const Heads& of);
 /// Splits [batch, length, heads * depth] into [batch, heads, length, depth], heads by an attribute; `x` itself unless it has 3 axes.
 std::optional<Part> split_heads(Call& c, const Part& x, const char* attribute);
-/// The reverse.
+/// Splits queries, keys and values by attributes with the numbers of their heads; nothing after a mistake.
+std::optional<Heads> split_heads(Call& c, const Part& query, const Part& key, const Part& value, const char* heads, const char* key_heads);
+/// The reverse of a split.
 Part joined_heads(Call& c, const Part& x);
 
 /// `query @ transpose(key) * scale`, [batch, heads, queries, keys].

@@ -84,10 +84,30 @@ std::string_view ort_name(DType dtype) {
 /// Whether the CUDA kernel of an operator reads this operand from host memory: operands that determine shapes and control flow.
 bool takes_from_host(const NodeRecord& node, std::size_t operand) {
   static const std::map<std::string, std::vector<std::size_t>, std::less<>> kOperands = {
-      {"Clip", {1, 2}},        {"ConstantOfShape", {0}}, {"CumSum", {1}},    {"Dropout", {1, 2}},  {"Expand", {1}},  {"If", {0}},
-      {"Loop", {0, 1}},        {"OneHot", {1, 2}},       {"Pad", {1, 2, 3}}, {"Range", {0, 1, 2}}, {"Reshape", {1}}, {"Resize", {1, 2, 3}},
-      {"Slice", {1, 2, 3, 4}}, {"Split", {1}},           {"Squeeze", {1}},   {"Tile", {1}},        {"TopK", {1}},    {"Trilu", {1}},
-      {"Unsqueeze", {1}},      {"Upsample", {1}}};
+      {"Clip", {1, 2}},
+      {"ConstantOfShape", {0}},
+      {"CumSum", {1}},
+      {"Dropout", {1, 2}},
+      {"Expand", {1}},
+      {"If", {0}},
+      {"Loop", {0, 1}},
+      {"OneHot", {1, 2}},
+      {"Pad", {1, 2, 3}},
+      {"Range", {0, 1, 2}},
+      {"Reshape", {1}},
+      {"Resize", {1, 2, 3}},
+      {"Slice", {1, 2, 3, 4}},
+      {"Split", {1}},
+      {"Squeeze", {1}},
+      {"Tile", {1}},
+      {"TopK", {1}},
+      {"Trilu", {1}},
+      {"Unsqueeze", {1}},
+      {"Upsample", {1}},
+      {"com.microsoft.Attention", {6}},
+      {"com.microsoft.DecoderMaskedMultiHeadAttention", {7, 8}},
+      {"com.microsoft.GroupQueryAttention", {6}},
+      {"com.microsoft.MultiHeadAttention", {8}}};
   if (node.op.starts_with("Reduce")) return operand == 1;
   const auto found = kOperands.find(node.op);
   return found != kOperands.end() && std::find(found->second.begin(), found->second.end(), operand) != found->second.end();

@@ -15,7 +15,7 @@ std::optional<Part> gemm_product(Call& c) {
   const Part a = c.flag("transA") ? c(op::transpose, {c[0]}) : c[0];
   const Part b = c.flag("transB") ? c(op::transpose, {c[1]}) : c[1];
   const Part product = scaled(c, c(op::matmul, {a, b}), alpha);
-  if (!c.has(2) || beta == 0) return product;
+  if (!c.has(2) || beta == 0 || product.operand().poisoned()) return product;
   if (broadcast(c[2].shape(), product.shape()) == product.shape()) return c.add(product, scaled(c, c[2], beta));
   c.mistake(DiagnosticKind::shape,
             "`" + std::string(c.op()) + "`: C, " + to_string(c[2].type()) + ", does not broadcast to " + to_string(product.type()));

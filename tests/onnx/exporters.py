@@ -8,6 +8,7 @@ PYTORCH = "pytorch_export_contrib_ops"
 SKLEARN = "skl2onnx"
 WEIGHTS = "quantizers of weights"
 OLD = "old files"
+NEW = "files of ONNX Runtime 1.32"
 
 ABOUT = {
     OPTIMIZER: "models that ONNX Runtime saved after its own optimization (`optimized_model_filepath`)",
@@ -17,6 +18,7 @@ ABOUT = {
     PYTORCH: "the extension in ONNX Runtime's package of PyTorch's former exporter",
     SKLEARN: "the converter of scikit-learn, asked for its option `optim`",
     WEIGHTS: "`matmul_nbits_quantizer` in ONNX Runtime's package, Olive, Optimum",
+    NEW: "files with operators that this version added for language models",
     OLD: "files of converters that needed the operator before ONNX had it",
 }
 
@@ -25,6 +27,7 @@ OPERATORS = {
     "com.microsoft.Attention": [OPTIMIZER, TRANSFORMERS],
     "com.microsoft.BiasAdd": [TRANSFORMERS],
     "com.microsoft.BiasGelu": [OPTIMIZER, TRANSFORMERS],
+    "com.microsoft.BiasSoftmax": [OPTIMIZER],
     "com.microsoft.BiasSplitGelu": [TRANSFORMERS],
     "com.microsoft.CDist": [SKLEARN],
     "com.microsoft.DecoderMaskedMultiHeadAttention": [TRANSFORMERS],
@@ -37,6 +40,8 @@ OPERATORS = {
     "com.microsoft.FusedConv": [OPTIMIZER],
     "com.microsoft.FusedGemm": [OPTIMIZER],
     "com.microsoft.FusedMatMul": [OPTIMIZER],
+    "com.microsoft.GatedAdd": [NEW],
+    "com.microsoft.GatedRMSNorm": [NEW],
     "com.microsoft.GatherBlockQuantized": [GENAI, WEIGHTS],
     "com.microsoft.GatherND": [OLD],
     "com.microsoft.Gelu": [OPTIMIZER, TRANSFORMERS, PYTORCH],
@@ -69,6 +74,7 @@ OPERATORS = {
     "com.microsoft.QuickGelu": [OPTIMIZER, TRANSFORMERS],
     "com.microsoft.Range": [OLD],
     "com.microsoft.RotaryEmbedding": [TRANSFORMERS, GENAI],
+    "com.microsoft.ScaledSiLU": [NEW],
     "com.microsoft.SkipGroupNorm": [TRANSFORMERS],
     "com.microsoft.SkipLayerNormalization": [OPTIMIZER, TRANSFORMERS],
     "com.microsoft.SkipSimplifiedLayerNormalization": [OPTIMIZER, TRANSFORMERS, GENAI],

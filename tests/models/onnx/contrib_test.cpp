@@ -7,7 +7,7 @@ namespace {
 
 using namespace onnx_file;
 
-constexpr int kInt32 = 6, kBytes = 2;
+constexpr int kLengths = 6, kPacked = 2;  // element types i32 and u8
 
 OneNode contrib(std::string_view op, std::vector<Message> operands, std::vector<std::string_view> names,
                 std::vector<Message> attributes = {}) {
@@ -16,13 +16,13 @@ OneNode contrib(std::string_view op, std::vector<Message> operands, std::vector<
   return node;
 }
 
-std::string mistake_of(const OneNode& node) {
+std::string refusal_of(const OneNode& node) {
   const std::string text = said(node), begin = "m.onnx: node n (" + std::string(node.op) + "): error: ";
   return text.starts_with(begin) ? text.substr(begin.size()) : text;
 }
 
-Message int32s(std::string_view name, std::initializer_list<std::int64_t> shape, const std::vector<std::int32_t>& values) {
-  return raw_tensor(name, kInt32, shape, values);
+Message lengths(std::string_view name, std::initializer_list<std::int64_t> shape, const std::vector<std::int32_t>& values) {
+  return raw_tensor(name, kLengths, shape, values);
 }
 
 Message scaled_down(std::string_view name, std::initializer_list<std::int64_t> shape) {
@@ -48,7 +48,7 @@ TEST(OnnxContrib, AttentionIsOneOperationBesideItsProjection) {
 TEST(OnnxContrib, APromptWithoutPastNeedsNoMask) {
   OneNode node = contrib("GroupQueryAttention", {scaled_down("q", {1, 3, 16}), scaled_down("k", {1, 3, 8}), scaled_down("v", {1, 3, 8})},
                          {"q", "k", "v", "", "", "lengths", "total"}, {integer("num_heads", 2), integer("kv_num_heads", 1)});
-  node.inputs = {value_info("lengths", kInt32, {1}), value_info("total", kInt32, {})};
+  node.inputs = {value_info("lengths", kLengths, {1}), value_info("total", kLengths, {})};
   node.results = {"y", "present_key", "present_value"};
   const std::string text = operations(node);
   EXPECT_NE(text.find("attention"), std::string::npos);
@@ -60,7 +60,7 @@ TEST(OnnxContrib, ACacheIsUpdatedInItsPlace) {
                          {scaled_down("q", {1, 1, 16}), scaled_down("k", {1, 1, 8}), scaled_down("v", {1, 1, 8}),
                           scaled_down("pk", {1, 1, 6, 8}), scaled_down("pv", {1, 1, 6, 8})},
                          {"q", "k", "v", "pk", "pv", "lengths", "total"}, {integer("num_heads", 2), integer("kv_num_heads", 1)});
-  node.inputs = {value_info("lengths", kInt32, {1}), value_info("total", kInt32, {})};
+  node.inputs = {value_info("lengths", kLengths, {1}), value_info("total", kLengths, {})};
   node.results = {"y", "present_key", "present_value"};
   const std::string text = operations(node);
   EXPECT_NE(text.find("dynamic_update_slice"), std::string::npos);
@@ -69,11 +69,11 @@ TEST(OnnxContrib, ACacheIsUpdatedInItsPlace) {
 
 TEST(OnnxContrib, KnownWeightsOfFewBitsAreUnpackedOnce) {
   const std::vector<std::uint8_t> bytes(2 * 8, 0x98);  // elements 8 and 9, and 8 means 0
-  OneNode node = contrib("MatMulNBits", {raw_tensor("b", kBytes, {2, 1, 8}, bytes), floats("s", {2, 1}, {1, 2})}, {"x", "b", "s"},
+  OneNode node = contrib("MatMulNBits", {raw_tensor("b", kPacked, {2, 1, 8}, bytes), floats("s", {2, 1}, {1, 2})}, {"x", "b", "s"},
                          {integer("K", 16), integer("N", 2), integer("bits", 4), integer("block_size", 16)});
   node.inputs = {value_info("x", kFloat, {1, 16})};
   EXPECT_EQ(operations(node), "transpose matmul");
-  node.inputs.push_back(value_info("b", kBytes, {2, 1, 8}));
+  node.inputs.push_back(value_info("b", kPacked, {2, 1, 8}));
   node.operands.erase(node.operands.begin());
   EXPECT_NE(operations(node).find("bitwise_and"), std::string::npos);
 }
@@ -82,7 +82,7 @@ TEST(OnnxContrib, UnpacksLowBitsFirst) {
   const std::vector<std::uint8_t> bytes(8, 0x98);
   const OneNode node = contrib("MatMulNBits",
                                {floats("x", {1, 16}, {1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 10}),
-                                raw_tensor("b", kBytes, {1, 1, 8}, bytes), floats("s", {1, 1}, {0.5F})},
+                                raw_tensor("b", kPacked, {1, 1, 8}, bytes), floats("s", {1, 1}, {0.5F})},
                                {"x", "b", "s"}, {integer("K", 16), integer("N", 1), integer("block_size", 16)});
   EXPECT_EQ(results(node), "[[5.0]]");
 }
@@ -92,28 +92,28 @@ TEST(OnnxContrib, UnpacksLowBitsFirst) {
 TEST(OnnxContrib, SaysWhichOptionItLacks) {
   const std::vector<Message> operands{scaled_down("x", {1, 3, 4}), scaled_down("w", {4, 12})};
   const auto attention = [&](Message attribute) {
-    return mistake_of(contrib("Attention", operands, {"x", "w"}, {integer("num_heads", 2), std::move(attribute)}));
+    return refusal_of(contrib("Attention", operands, {"x", "w"}, {integer("num_heads", 2), std::move(attribute)}));
   };
   EXPECT_EQ(attention(integer("do_rotary", 1)), "`Attention` with `do_rotary` is not supported\n");
   EXPECT_EQ(attention(integer("past_present_share_buffer", 1)), "`Attention` with `past_present_share_buffer` is not supported\n");
   EXPECT_EQ(attention(integer("new_option", 1)), "`com.microsoft.Attention` with the attribute `new_option` is not supported\n");
   EXPECT_EQ(
-      mistake_of(contrib("FusedGemm", {scaled_down("a", {2, 3}), scaled_down("b", {3, 2})}, {"a", "b"}, {text("activation", "Wave")})),
+      refusal_of(contrib("FusedGemm", {scaled_down("a", {2, 3}), scaled_down("b", {3, 2})}, {"a", "b"}, {text("activation", "Wave")})),
       "`FusedGemm` with `activation` = \"Wave\" is not supported\n");
-  EXPECT_EQ(mistake_of(contrib("CDist", {scaled_down("a", {2, 3}), scaled_down("b", {4, 3})}, {"a", "b"}, {text("metric", "cosine")})),
+  EXPECT_EQ(refusal_of(contrib("CDist", {scaled_down("a", {2, 3}), scaled_down("b", {4, 3})}, {"a", "b"}, {text("metric", "cosine")})),
             "`CDist` with `metric` = \"cosine\" is not supported\n");
 }
 
 TEST(OnnxContrib, SaysWhatDoesNotFit) {
-  const std::vector<Message> operands{scaled_down("x", {2, 3, 4}), scaled_down("w", {4, 12}), int32s("m", {5}, {1, 2, 3, 4, 5})};
-  EXPECT_EQ(mistake_of(contrib("Attention", operands, {"x", "w", "", "m"}, {integer("num_heads", 2)})),
+  const std::vector<Message> operands{scaled_down("x", {2, 3, 4}), scaled_down("w", {4, 12}), lengths("m", {5}, {1, 2, 3, 4, 5})};
+  EXPECT_EQ(refusal_of(contrib("Attention", operands, {"x", "w", "", "m"}, {integer("num_heads", 2)})),
             "`Attention` with a mask i32[5] for 2 samples of 3 queries and 3 keys is not supported\n");
-  EXPECT_EQ(mistake_of(contrib("Attention", operands, {"x", "w"}, {integer("num_heads", 5)})),
+  EXPECT_EQ(refusal_of(contrib("Attention", operands, {"x", "w"}, {integer("num_heads", 5)})),
             "`Attention`: weights f32[4, 12] do not divide into queries, keys and values of `num_heads` heads by `qkv_hidden_sizes`\n");
   const std::vector<std::uint8_t> bytes(8);
-  const std::vector<Message> packed{scaled_down("x", {1, 16}), raw_tensor("b", kBytes, {1, 1, 8}, bytes), floats("s", {1, 2}, {1, 1})};
+  const std::vector<Message> packed{scaled_down("x", {1, 16}), raw_tensor("b", kPacked, {1, 1, 8}, bytes), floats("s", {1, 2}, {1, 1})};
   const auto product = [&](std::int64_t bits) {
-    return mistake_of(contrib("MatMulNBits", packed, {"x", "b", "s"},
+    return refusal_of(contrib("MatMulNBits", packed, {"x", "b", "s"},
                               {integer("K", 16), integer("N", 1), integer("bits", bits), integer("block_size", 16)}));
   };
   EXPECT_EQ(product(4), "`MatMulNBits`: scales f32[1, 2] are not one for each of 1 blocks of 1 rows\n");
@@ -125,9 +125,9 @@ TEST(OnnxContrib, SaysWhenACacheHasNoRoom) {
   OneNode node =
       contrib("GroupQueryAttention",
               {scaled_down("q", {1, 1, 16}), scaled_down("k", {1, 1, 8}), scaled_down("v", {1, 1, 8}), scaled_down("pk", {1, 1, 6, 8}),
-               scaled_down("pv", {1, 1, 6, 8}), int32s("lengths", {1}, {8}), int32s("total", {}, {9})},
+               scaled_down("pv", {1, 1, 6, 8}), lengths("lengths", {1}, {8}), lengths("total", {}, {9})},
               {"q", "k", "v", "pk", "pv", "lengths", "total"}, {integer("num_heads", 2), integer("kv_num_heads", 1)});
-  EXPECT_EQ(mistake_of(node),
+  EXPECT_EQ(refusal_of(node),
             "`GroupQueryAttention`: a total length of 9 is neither within the past keys f32[1, 1, 6, 8] nor that many and the 1 "
             "new ones\n");
 }

@@ -1,5 +1,6 @@
 """Cases of the operators of the domain `com.microsoft`, and of those of ai.onnx that only ONNX Runtime has. One function for each family of
 operators."""
+import ml_dtypes
 import numpy as np
 from onnx import helper
 
@@ -10,6 +11,7 @@ HALF = np.float16
 
 def cases():
     yield from activations()
+    yield from gates()
     yield from normalizations()
     yield from embeddings()
     yield from group_normalizations()
@@ -21,7 +23,9 @@ def cases():
     yield from multi_head_attentions()
     yield from decoder_attentions()
     yield from group_query_attentions()
+    yield from normalized_group_query_attention()
     yield from block_weights()
+    yield from gathered_narrow_elements()
     yield from experts()
 
 
@@ -49,6 +53,24 @@ def activations():
     yield node_case("BiasSplitGelu", "BiasSplitGelu", inputs, ["Y"], opsets={"": 20, "com.microsoft": 1},
                     oracle=[node("Add", ["X", "bias"], ["s"]), node("Split", ["s"], ["l", "r"], axis=2, num_outputs=2),
                             node("Gelu", ["r"], ["g"]), node("Mul", ["l", "g"], ["Y"])])
+
+
+def gates():
+    numbers = Numbers("ScaledSiLU")
+    yield node_case("ScaledSiLU", "ScaledSiLU", {"X": numbers.normal(3, 4)}, ["Y"], alpha=0.5)
+    yield node_case("ScaledSiLU_scale", "ScaledSiLU", {"X": numbers.normal(3, 4), "scale": np.array(1.5, np.float32)}, ["Y"])
+    yield node_case("ScaledSiLU_f16", "ScaledSiLU", {"X": numbers.normal(3, 4, dtype=HALF), "scale": np.array(1.5, np.float32)}, ["Y"])
+    for name, activation, epsilon in (("GatedRMSNorm", None, None), ("GatedRMSNorm_sigmoid", "sigmoid", 0.1), ("GatedRMSNorm_swish", "swish", None)):
+        numbers = Numbers(name)
+        attributes = ({"activation": activation} if activation else {}) | ({"epsilon": epsilon} if epsilon else {})
+        yield node_case(name, "GatedRMSNorm", {"X": numbers.normal(2, 3, 8), "scale": numbers.normal(4), "gate": numbers.normal(2, 3, 8)}, ["Y"], **attributes)
+    numbers = Numbers("GatedAdd")
+    yield node_case("GatedAdd", "GatedAdd", {"X": numbers.normal(2, 3, 4), "Y": numbers.normal(2, 3, 4), "gate": numbers.normal(2, 3, 1)}, ["Z"])
+    for name, data, bias, axis, inner in (("BiasSoftmax", (2, 3, 4), (2, 1, 4), 2, 1), ("BiasSoftmax_axes", (2, 3, 4), (3, 4), 1, 0)):
+        numbers = Numbers(name)
+        oracle = [node("Add", ["data", "bias"], ["s"]), helper.make_node("Constant", [], ["flat"], value_ints=[0, -1] if axis == 1 else [0, 0, -1]),
+                  node("Reshape", ["s", "flat"], ["f"]), node("Softmax", ["f"], ["p"], axis=-1), node("Shape", ["data"], ["shape"]), node("Reshape", ["p", "shape"], ["Y"])]
+        yield node_case(name, "BiasSoftmax", {"data": numbers.normal(*data), "bias": numbers.normal(*bias)}, ["Y"], oracle=oracle, axis=axis, is_inner_broadcast=inner)
 
 
 # --- normalizations ------------------------------------------------------------------------------------------------------------------------
@@ -342,6 +364,7 @@ def group_query_attentions():
             ("GroupQueryAttention_rotary_positions", 2, 1, 6, (6, 6), 6, "rotary positions", {}),
             ("GroupQueryAttention_rotary_prompt_positions", 2, 3, 0, (3, 3), 3, "rotary positions", {}),
             ("GroupQueryAttention_valid_queries", 2, 3, 9, (6, 4), 9, "valid clean", {}),
+            ("GroupQueryAttention_valid_queries_grows", 1, 3, 4, (6,), 7, "valid constant clean", {}),
             ("GroupQueryAttention_scores", 2, 3, 0, (3, 3), 3, "", {"qk_output": 1}), ("GroupQueryAttention_weights", 2, 1, 6, (4, 4), 4, "constant clean", {"qk_output": 2}),
             ("GroupQueryAttention_f16", 2, 1, 6, (6, 4), 6, "f16 clean", {})):
         numbers = Numbers(name)
@@ -356,11 +379,31 @@ def group_query_attentions():
                   "cos": np.cos(angles) if "rotary" in given else None, "sin": np.sin(angles) if "rotary" in given else None,
                   "positions": numbers.integers(batch, queries, high=10, dtype=np.int64) if "positions" in given else None,
                   "added": numbers.normal(1, heads, queries, total) if "added" in given else None, "sink": numbers.normal(heads) if "sink" in given else None,
-                  "k_scale": None, "v_scale": None, "q_norm": None, "k_norm": None, "valid": int32(2, 1) if "valid" in given else None}
+                  "k_scale": None, "v_scale": None, "q_norm": None, "k_norm": None, "valid": int32(2, 1)[:batch] if "valid" in given else None}
         outputs = ["Y", "present_key", "present_value", *(["scores"] if "qk_output" in attributes else [])]
         case = node_case(name, "GroupQueryAttention", inputs, outputs, ["cos", "sin", *(["total"] if "constant" in given else [])], num_heads=heads,
                          kv_num_heads=shared, do_rotary=int("rotary" in given), **attributes)
         yield _without_padding(case, inputs, lengths, queries, inputs["valid"]) if "clean" in given else case
+
+
+def normalized_group_query_attention():
+    """ONNX Runtime's CPU has no normalization of queries and keys in the node: the expected values are those of nodes in front of it."""
+    name = "GroupQueryAttention_normalized"
+    numbers, size = Numbers(name), 16
+    angles = numbers.normal(10, size // 2)
+    inputs = {"query": numbers.normal(2, 3, 4 * size), "key": numbers.normal(2, 3, 2 * size), "value": numbers.normal(2, 3, 2 * size), "past_key": None, "past_value": None,
+              "lengths": int32(2, 2), "total": np.array(3, np.int32), "cos": np.cos(angles), "sin": np.sin(angles), "positions": None, "added": None, "sink": None,
+              "k_scale": None, "v_scale": None, "q_norm": numbers.normal(size), "k_norm": numbers.normal(size)}
+
+    def normal(x, heads, weight, epsilon, to):
+        return [helper.make_node("Constant", [], [f"{to}_apart"], value_ints=[2, 3, heads, size]), helper.make_node("Constant", [], [f"{to}_shape"], value_ints=[2, 3, heads * size]),
+                node("Reshape", [x, f"{to}_apart"], [f"{to}4"]), node("SimplifiedLayerNormalization", [f"{to}4", weight], [f"{to}n"], epsilon=epsilon),
+                node("Reshape", [f"{to}n", f"{to}_shape"], [to])]
+    attributes = {"num_heads": 4, "kv_num_heads": 2, "do_rotary": 1}
+    oracle = [*normal("query", 4, "q_norm", 0.01, "q"), *normal("key", 2, "k_norm", 0.1, "k"),
+              node("GroupQueryAttention", ["q", "k", "value", "", "", "lengths", "total", "cos", "sin"], ["Y", "present_key", "present_value"], "com.microsoft", **attributes)]
+    yield node_case(name, "GroupQueryAttention", inputs, ["Y", "present_key", "present_value"], ["cos", "sin", "q_norm", "k_norm"], oracle=oracle, qk_norm_epsilon=0.01,
+                    k_norm_epsilon=0.1, **attributes)
 
 
 def _without_padding(case, inputs, lengths, queries, valid, extent=None):
@@ -426,6 +469,19 @@ def block_weights():
                   "scales": numbers.uniform(*blocks, low=0.01, high=0.1, dtype=dtype),
                   "zeros": packed(numbers.integers(*blocks, high=2 ** bits, dtype=np.uint8), bits) if zeros else None}
         yield node_case(name, "GatherBlockQuantized", inputs, ["Y"], ["data", "scales", "zeros"], bits=bits, block_size=16, quantize_axis=axis, gather_axis=0)
+
+
+def gathered_narrow_elements():
+    for name, dtype, zeros, gather, quantize in (
+            ("GatherBlockQuantized_int4", ml_dtypes.int4, False, 0, 1), ("GatherBlockQuantized_int4_zeros", ml_dtypes.int4, True, 0, 1),
+            ("GatherBlockQuantized_uint4", ml_dtypes.uint4, True, 0, 1), ("GatherBlockQuantized_uint4_first_axis", ml_dtypes.uint4, True, 1, 0)):
+        numbers, low, shape = Numbers(name), -8 if dtype == ml_dtypes.int4 else 0, (6, 32) if quantize else (32, 6)
+        blocks = [extent // 16 if axis == quantize else extent for axis, extent in enumerate(shape)]
+        inputs = {"data": numbers.integers(*shape, low=low, high=low + 16).astype(dtype), "indices": np.array([[1, 5, 0], [-2, 3, 3]], np.int64),
+                  "scales": numbers.uniform(*blocks, low=0.01, high=0.1),
+                  "zeros": numbers.integers(*blocks, low=low, high=low + 16).astype(dtype) if zeros else None}
+        yield node_case(name, "GatherBlockQuantized", inputs, ["Y"], ["data", "scales", "zeros"], opsets={"": 21, "com.microsoft": 1}, block_size=16,
+                        quantize_axis=quantize, gather_axis=gather)
 
 
 # --- experts -------------------------------------------------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@
     tests/onnx/ort_cases/generate.py com.microsoft        # one of them
     tests/onnx/ort_cases/generate.py com.microsoft Gelu   # of that one, cases whose name contains a text
 
-Needs the packages onnx, onnxruntime and numpy. The cases are in the repository, in ONNX's layout of test data (CASE/model.onnx,
+Needs the packages onnx, onnxruntime, numpy and ml_dtypes. The cases are in the repository, in ONNX's layout of test data (CASE/model.onnx,
 test_data_set_N/input_M.pb, output_M.pb), so that tests/onnx/check.py needs no ONNX Runtime to run them: a suite for each family.
 
 A family is a folder, and a module beside this file whose `cases()` yields a `Case` each. Numbers come from `Numbers(name)`, which is seeded by
