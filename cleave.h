@@ -24,6 +24,7 @@
 #include "graph/ops/recurrent.h"
 #include "graph/ops/search.h"
 #include "graph/ops/statistics.h"
+#include "graph/ops/trees.h"
 #include "graph/ops/updates.h"
 #include "graph/ops/vision.h"
 #include "graph/states.h"

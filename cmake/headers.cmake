@@ -42,6 +42,7 @@ set(graph_headers
   graph/ops/recurrent.h
   graph/ops/search.h
   graph/ops/statistics.h
+  graph/ops/trees.h
   graph/ops/updates.h
   graph/ops/vision.h
   graph/passes/pass_table.h

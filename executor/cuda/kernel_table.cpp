@@ -28,6 +28,9 @@ constexpr KernelRow rows::eigvalsh = kHostOnly;
 constexpr KernelRow rows::svd = kHostOnly;
 constexpr KernelRow rows::svdvals = kHostOnly;
 
+// Walks of trees branch with the data, from one load to the next, and are for the host.
+constexpr KernelRow rows::tree_ensemble = kHostOnly;
+
 // Effects, and calls of the user's functions.
 constexpr KernelRow rows::print = kHostOnly;
 constexpr KernelRow rows::log_metric = kHostOnly;

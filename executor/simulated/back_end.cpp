@@ -11,7 +11,7 @@ namespace {
 
 /// Ops for which the simulated accelerator has no kernel, so that the handling of missing kernels can be tested on any machine; effects and
 /// host functions stay on the host anyway.
-constexpr std::array<std::string_view, 5> kMissing = {"argsort", "random_permutation", "sort", "top_k", "unique"};
+constexpr std::array<std::string_view, 6> kMissing = {"argsort", "random_permutation", "sort", "top_k", "tree_ensemble", "unique"};
 
 bool supports(const Graph& graph, NodeId id) {
   const Node& node = graph.nodes[id];

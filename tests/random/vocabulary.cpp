@@ -30,7 +30,7 @@ bool is_one_of(const OpDef& op, const Names& names) {
 
 /// Ops whose data must satisfy conditions that types do not express (a factorizable matrix): they are called with the samples' data alone.
 bool needs_sample_data(const OpDef& op) {
-  static const Names names = {"solve", "inv", "det", "slogdet", "cholesky", "qr", "eigh", "eigvalsh", "svd", "svdvals"};
+  static const Names names = {"solve", "inv", "det", "slogdet", "cholesky", "qr", "eigh", "eigvalsh", "svd", "svdvals", "tree_ensemble"};
   return is_one_of(op, names) || op.name == "matrix_norm";
 }
 
@@ -144,6 +144,7 @@ bool approximates(const OpDef& op, const Attributes& attributes) {
                               "top_k",
                               "unique",
                               "searchsorted",
+                              "tree_ensemble",
                               "nonzero",
                               "print",
                               "log_metric",

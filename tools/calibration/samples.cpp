@@ -117,6 +117,7 @@ class SampleMaker {
     const OpDef& op = *sample_.op;
     for (const OpDef* each : {&op::max_pool, &op::avg_pool, &op::max_pool_gradient, &op::max_pool_gather, &op::avg_pool_gradient})
       if (&op == each) return pool();
+    if (&op == &op::tree_ensemble) return false;  // trees are no arrays of any data
     if (&op == &op::searchsorted) {
       take({1024});
       take({elements_});

@@ -221,6 +221,16 @@ Samples slow_calls(const Operands& of, const std::string& file) {
   Array rising(TensorType{f32, {1 << 16}});
   for (std::int64_t k = 0; k < rising.size(); ++k) rising.mutable_data<float>()[k] = static_cast<float>(k) * 0x1p-15F - 1;
   s.add("searchsorted", {rising, f({half})});
+  const std::int64_t deep = 64;  // one node behind the other, and no element of x is below their thresholds
+  Array chain(TensorType{i32, {deep, 2}});
+  for (std::int64_t k = 0; k < 2 * deep; ++k)
+    chain.mutable_data<std::int32_t>()[k] = static_cast<std::int32_t>(k % 2 == 0 || k / 2 + 1 == deep ? -1 : k / 2 + 1);
+  const auto trees = [&](std::int64_t rows, std::int64_t count) {
+    return std::vector<Array>{
+        f({rows, 1}), Array(TensorType{i32, {count}}), Array(TensorType{i32, {deep}}), s.numbers(f32, {deep}, {-9, -8}), chain, f({1})};
+  };
+  s.add("tree_ensemble", trees(1 << 14, 1 << 10));
+  s.add("tree_ensemble", trees(1, 1 << 22));
   s.add("nonzero", {f({n})});
   s.add("non_max_suppression", {s.numbers(f32, {1, 20000, 4}, {0, 9}), s.numbers(f32, {1, 1, 20000}, {0, 1})},
         {{"max_output_boxes_per_class", std::int64_t{20000}}, {"iou_threshold", 1.0}});

@@ -19,6 +19,7 @@
 #include "graph/ops/recurrent.h"
 #include "graph/ops/search.h"
 #include "graph/ops/statistics.h"
+#include "graph/ops/trees.h"
 #include "graph/ops/updates.h"
 #include "graph/ops/vision.h"
 #include "graph/trace/host_call.h"
@@ -63,6 +64,8 @@ Graph everything() {
         rnn(sequence, zeros({1, 2, 2}), zeros({1, 2, 2}));
     i << 3, i >> i, random_integers({4}, -3, 9, {.seed = 7, .step = i[0]}), random_permutation(4, {.seed = 7, .step = i[0]});
     searchsorted(i, f), nonzero(f, 4);
+    tree_ensemble(f, {i, zeros({2}, {DType::i32}), zeros({2}), zeros({2, 2}, {DType::i32}), zeros({3}), zeros({3}, {DType::i64})},
+                  {.outputs = 2});
     non_max_suppression(zeros({1, 6, 4}), zeros({1, 2, 6}), 3, {.iou_threshold = 0.5, .score_threshold = 0.1});
     const Tensor picture = reshape(f, {1, 1, 2, 3});
     roi_align(picture, zeros({3, 4}), zeros({3}, {DType::i64}), {.output_height = 2, .max = true});

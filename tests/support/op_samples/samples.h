@@ -90,6 +90,7 @@ void add_creation(Samples& samples);
 void add_random(Samples& samples);
 void add_sorting(Samples& samples);
 void add_search(Samples& samples);
+void add_trees(Samples& samples);
 void add_vision(Samples& samples);
 void add_windows(Samples& samples);
 void add_scatters(Samples& samples);
