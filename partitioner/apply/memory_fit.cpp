@@ -31,9 +31,9 @@ double on_accelerator(const PlacementProblem& problem, const Placement& placemen
 
 Error does_not_fit(const Graph& graph, const MemoryPeak& peak, double memory_bytes) {
   Error error;
-  error.message = "the program needs at least " + format_bytes(peak.bytes) + " on " + to_string(kAccelerator) + ", which has " +
-                  format_bytes(memory_bytes);
-  const char* joint = "; at its peak it holds ";
+  error.message = "no plan was found that fits into the " + format_bytes(memory_bytes) + " of " + to_string(kAccelerator) +
+                  "; one that was tried takes " + format_bytes(peak.bytes);
+  const char* joint = ", and at its peak holds ";
   for (const ValueId value : peak.largest) {
     const NodeId producer = graph.values[value].producer;
     if (!error.location.known()) error.location = graph.nodes[producer].location;
