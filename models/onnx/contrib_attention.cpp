@@ -72,7 +72,7 @@ std::optional<Part> added_scores(Call& c, std::size_t mask, std::size_t bias, co
 /// The rules of a node whose queries are `past` positions behind its first key.
 ScoreRules rules_of(Call& c, const Heads& of, const Part& added, std::int64_t past) {
   ScoreRules rules;
-  rules.scale = c.number("scale", of.usual_scale());
+  rules.scale = given_scale(c, of);
   rules.bias = added;
   if (!c.flag("unidirectional")) return rules;
   if (of.keys() - of.queries() == past) {
@@ -243,7 +243,7 @@ Values attention_of_heads(Call& c, const OperandNumbers& at) {
   if (!added) return c.poison();
   ScoreRules rules;
   if (shared) {
-    rules.scale = c.number("scale", past.all.usual_scale());
+    rules.scale = given_scale(c, past.all);
     rules.bias = *added;
     rules.visible = past.visible;
   } else {

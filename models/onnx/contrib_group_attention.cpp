@@ -208,8 +208,7 @@ Values group_query_attention(Call& c) {
   const std::optional<Part> bias = bias_of(c, *of);
   if (!bias) return c.poison();
   ScoreRules rules;
-  rules.scale = c.number("scale", of->usual_scale());
-  if (rules.scale == 0) rules.scale = of->usual_scale();
+  rules.scale = given_scale(c, *of);
   rules.softcap = c.number("softcap", 0);
   rules.bias = *bias;
   const bool at_the_end = *extent == queries || grows_at_the_end(c, batch, *extent);

@@ -109,6 +109,11 @@ Part weighted_values(Call& c, const Heads& of, const Part& weights) {
   return scattered(c, c(op::matmul, {gathered(c, weights, of.value.shape()[1]), of.value}), of.query);
 }
 
+double given_scale(Call& c, const Heads& of) {
+  const double scale = c.number("scale", 0);
+  return scale == 0 ? of.usual_scale() : scale;
+}
+
 Attended attended(Call& c, const Heads& of, const ScoreRules& rules, bool want_scores) {
   if (want_scores || rules.softcap > 0 || is_given(rules.sink)) return in_parts(c, of, rules);
   Parts operands{of.query, of.key, of.value};

@@ -33,6 +33,9 @@ Part scores_of(Call& c, const Heads& of, double scale);
 /// `weights @ value`
 Part weighted_values(Call& c, const Heads& of, const Part& weights);
 
+/// The attribute `scale` of ONNX Runtime's operators, of which 0 is the usual one.
+double given_scale(Call& c, const Heads& of);
+
 /// What an operator does to the scores, in this order; poison: nothing.
 struct ScoreRules {
   double scale = 1;

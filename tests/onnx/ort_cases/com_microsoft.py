@@ -259,7 +259,7 @@ def attentions():
     longer = int32([1, 0, 1, 1, 1, 1, 0], [1, 1, 1, 0, 0, 1, 1])
     for name, given, attributes in (
             ("Attention", {}, {}), ("Attention_no_bias", {"bias": None}, {}), ("Attention_causal", {}, {"unidirectional": 1}),
-            ("Attention_scale", {}, {"scale": 0.3}), ("Attention_lengths", {"mask": int32(2, 3)}, {}),
+            ("Attention_scale", {}, {"scale": 0.3}), ("Attention_scale_0", {}, {"scale": 0.0}), ("Attention_lengths", {"mask": int32(2, 3)}, {}),
             ("Attention_lengths_causal", {"mask": int32(1, 3)}, {"unidirectional": 1}),
             ("Attention_starts", {"mask": int32(3, 2, 1, 0)}, {}), ("Attention_raw_mask", {"mask": raw}, {}),
             ("Attention_raw_mask_causal", {"mask": raw}, {"unidirectional": 1}), ("Attention_mask_by_query", {"mask": of_queries}, {}),
