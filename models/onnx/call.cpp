@@ -55,11 +55,15 @@ Parts Call::parts(std::size_t from) const {
   return parts;
 }
 
+std::optional<DType> Call::stated_dtype(std::size_t result) const {
+  return wants(result) ? reader_.stated_dtype(node_.outputs[result]) : std::nullopt;
+}
+
 // --- attributes ------------------------------------------------------------------------------------------------------------------------
 
 /// In a function's body, an attribute may refer to one of the caller's, or to its default.
 const AttributeProto* Call::attribute(std::string_view name) {
-  asked_.insert(name);
+  asked_.emplace(name);
   const auto named = [](const std::vector<AttributeProto>& list, std::string_view wanted) {
     const auto found = std::find_if(list.begin(), list.end(), [&](const AttributeProto& each) { return each.name == wanted; });
     return found == list.end() ? nullptr : &*found;
@@ -146,6 +150,16 @@ const NarrowType* Call::narrow_tensor(std::string_view name) {
   const AttributeProto* found = attribute(name);
   const auto value = found ? found->tensor() : std::nullopt;
   return value ? narrow_type(value->data_type) : nullptr;
+}
+
+std::optional<TextTensor> Call::text_tensor(std::string_view name) {
+  const AttributeProto* found = attribute(name);
+  const auto value = found ? found->tensor() : std::nullopt;
+  if (!value || value->data_type != kTextType) return std::nullopt;
+  Result<TextTensor> texts = read_texts(*value);
+  if (texts) return *std::move(texts);
+  mistake(DiagnosticKind::value, "the attribute " + quoted(name) + ": " + texts.error().message);
+  return std::nullopt;
 }
 
 std::optional<std::string_view> Call::graph(std::string_view name) {
@@ -326,6 +340,10 @@ std::vector<std::string_view> Call::graph_outputs(std::string_view graph) {
 Values Call::mistake(DiagnosticKind kind, std::string message) {
   if (!incomplete_) tracer().error(kind, where_, std::move(message));
   return poison();
+}
+
+void Call::remark(std::string message) {
+  reader_.remark(where_, std::move(message));
 }
 
 Values Call::unsupported(std::string_view what) {

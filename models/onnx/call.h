@@ -13,6 +13,7 @@
 #include "graph/trace/composer.h"
 #include "models/onnx/proto.h"
 #include "models/onnx/table.h"
+#include "models/onnx/texts.h"
 #include "models/onnx/value.h"
 #include "models/operator_function.h"
 
@@ -58,6 +59,9 @@ class Call : public Composer {
   [[nodiscard]] std::size_t results() const { return node_.outputs.size(); }
   [[nodiscard]] bool wants(std::size_t i) const { return i < node_.outputs.size() && !node_.outputs[i].empty(); }
 
+  /// The element type that the file states for a result; nothing if it states none.
+  [[nodiscard]] std::optional<DType> stated_dtype(std::size_t result) const;
+
   // --- attributes; one of another type than requested is reported, and is treated as absent ----------------------------------------
   [[nodiscard]] std::optional<std::int64_t> integer(std::string_view name);
   std::int64_t integer(std::string_view name, std::int64_t fallback) { return integer(name).value_or(fallback); }
@@ -76,6 +80,8 @@ class Call : public Composer {
   [[nodiscard]] std::optional<std::string_view> graph(std::string_view name);
   /// An attribute of any kind but graphs, types and their lists; those are nothing.
   [[nodiscard]] std::optional<OperatorNode::Attribute> any(std::string_view name);
+  /// A tensor of texts; nothing if the attribute is absent or has numbers.
+  [[nodiscard]] std::optional<TextTensor> text_tensor(std::string_view name);
   /// The element type that an integer attribute (`to`, `dtype`) denotes; reported if cleave lacks it.
   [[nodiscard]] std::optional<DType> dtype(std::string_view name);
   /// The same for operators that take narrow types too.
@@ -124,6 +130,8 @@ class Call : public Composer {
 
   /// Reports a mistake of the file at this node. Returns poison for every result.
   Values mistake(DiagnosticKind kind, std::string message);
+  /// Says at this node what its results are, if they are not quite what the file says.
+  void remark(std::string message);
   /// Reports valid ONNX that cleave cannot express as "not supported". `what` completes "`Op` …".
   Values unsupported(std::string_view what);
   [[nodiscard]] Values poison() const;
@@ -140,7 +148,7 @@ class Call : public Composer {
   int version_;
   Values operands_;
   Value none_;
-  std::set<std::string_view> asked_;
+  std::set<std::string, std::less<>> asked_;
   bool incomplete_ = false;  ///< a missing operand was reported: what follows from it is not
 };
 

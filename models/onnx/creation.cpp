@@ -6,6 +6,7 @@ namespace {
 
 Values constant(Call& c) {
   if (c.has_attribute("value")) {
+    if (const auto texts = c.text_tensor("value")) return {text_constant(c, *texts)};
     const std::optional<Array> value = c.tensor("value");
     return value ? Values{{c.constant(*value), c.narrow_tensor("value")}} : c.poison();
   }
@@ -20,7 +21,12 @@ Values constant(Call& c) {
     const std::optional<Array> value = c.sparse_tensor("sparse_value");
     return value ? Values{c.constant(*value)} : c.poison();
   }
-  return c.unsupported("of text");
+  if (const auto text = c.text("value_string")) return {text_constant(c, {{}, std::make_shared<const std::vector<std::string>>(1, *text)})};
+  if (auto texts = c.texts("value_strings")) {
+    const auto count = static_cast<std::int64_t>(texts->size());
+    return {text_constant(c, {{count}, std::make_shared<const std::vector<std::string>>(*std::move(texts))})};
+  }
+  return c.unsupported("without a value");
 }
 
 /// Fills a shape with one value: by `full`, or by a broadcast constant for a u64 that `full` cannot represent exactly.

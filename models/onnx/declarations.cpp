@@ -11,6 +11,7 @@
 #include "models/onnx/dim_expression.h"
 #include "models/onnx/graph_reader.h"
 #include "models/onnx/onnx_file.h"
+#include "models/onnx/texts.h"
 
 namespace cleave::models::onnx {
 namespace {
@@ -61,24 +62,34 @@ void GraphReader::declare_initializers(std::string_view graph, Environment& name
   state_types(graph);
   if (model_.ir_version >= kDefaultsAreMeant)
     for_each(graph, kGraphInput, [&](std::string_view bytes) { defaults_.insert(parse_value_info(bytes).name); });
-  read_initializers(graph, [&](std::string_view name, const auto& tensor, const NarrowType* narrow) {
-    declare_initializer(name, tensors_.read(tensor), narrow, names, false);
-  });
+  read_initializers(graph, [&](std::string_view name, const auto& tensor) { declare_initializer(read(tensor), names, false); });
 }
 
-void GraphReader::declare_initializer(std::string_view title, const Result<Array>& array, const NarrowType* narrow, Environment& names,
-                                      bool nested) {
-  const std::string name(title);
+GraphReader::Initializer GraphReader::read(const TensorProto& tensor) {
+  if (tensor.data_type != kTextType) return {tensor.name, tensors_.read(tensor), narrow_type(tensor.data_type)};
+  const Result<TextTensor> texts = read_texts(tensor);
+  if (!texts) return {tensor.name, texts.error()};
+  return {tensor.name, indices_of(*texts), nullptr, texts->texts};
+}
+GraphReader::Initializer GraphReader::read(const SparseTensorProto& tensor) {
+  return {tensor.values.name, tensors_.read(tensor), narrow_type(tensor.values.data_type)};
+}
+
+void GraphReader::declare_initializer(Initializer initializer, Environment& names, bool nested) {
+  const std::string name(initializer.name);
   if (!nested) initializers_.insert(name);
   const SourceLocation location = locations_.named("initializer", name);
+  const Result<Array>& array = initializer.array;
   Value value;
   if (!array) {
     error(array.error().kind == ErrorKind::machine ? DiagnosticKind::machine : DiagnosticKind::value, location, array.error().message);
-  } else if (!nested && std::find(weights_.begin(), weights_.end(), title) != weights_.end()) {
+  } else if (initializer.texts) {
+    value = Part(tracer_, tracer_.constant(*array, location));
+  } else if (!nested && std::find(weights_.begin(), weights_.end(), initializer.name) != weights_.end()) {
     Attributes attributes;
     attributes.set("value", *array);
     value = Part(tracer_, tracer_.parameter(name, array->type(), std::move(attributes), location));
-  } else if (!defaults_.contains(title)) {
+  } else if (!defaults_.contains(initializer.name)) {
     value = Part(tracer_, tracer_.constant(*array, location));
     tracer_.name(value.part.operand(), name);
   } else {
@@ -87,8 +98,10 @@ void GraphReader::declare_initializer(std::string_view title, const Result<Array
     value = Part(tracer_, tracer_.parameter(name, array->type(), std::move(attributes), location));
     if (value.part.operand().value.valid()) known_.set(value.part.operand().value, *array);
   }
-  value.narrow = narrow;
-  if (!names.values.emplace(title, std::move(value)).second) error(DiagnosticKind::value, location, "two initializers have this name");
+  value.narrow = initializer.narrow;
+  value.texts = std::move(initializer.texts);
+  if (!names.values.emplace(initializer.name, std::move(value)).second)
+    error(DiagnosticKind::value, location, "two initializers have this name");
 }
 
 std::optional<std::int64_t> GraphReader::size_of(const Dimension& dim) const {
@@ -163,7 +176,11 @@ Value GraphReader::declare_input(const ValueInfo& info) {
   const bool tensor = info.kind == ValueInfo::Kind::tensor;
   const std::optional<DType> dtype = tensor ? carried_type(info.element_type) : std::nullopt;
   if (!dtype) {
-    foreign_.push_back("`" + name + "` is " + (tensor ? "of " + element_type_name(info.element_type) : kind_name(info.kind)));
+    foreign_.push_back("`" + name + "` is " +
+                       (tensor && info.element_type == kTextType
+                            ? "of string; give numbers in its place, and cut the file behind what reads it"
+                        : tensor ? "of " + element_type_name(info.element_type)
+                                 : kind_name(info.kind)));
     return {};
   }
   const std::optional<TensorType> type = input_type(info, *dtype);
@@ -221,7 +238,6 @@ std::optional<TensorType> GraphReader::input_type(const ValueInfo& info, DType d
 }
 
 void GraphReader::state_types(std::string_view graph) {
-  if (options_.assume_host.empty() && options_.host_functions.empty()) return;
   for (const std::uint32_t field : {kGraphValueInfo, kGraphOutput})
     for_each(graph, field, [&](std::string_view bytes) {
       const ValueInfo info = parse_value_info(bytes);
@@ -229,13 +245,23 @@ void GraphReader::state_types(std::string_view graph) {
     });
 }
 
-std::optional<TensorType> GraphReader::stated_type(std::string_view name) {
+const ValueInfo* GraphReader::stated(std::string_view name) {
   const auto found = stated_.find(name);
-  if (found == stated_.end() || !found->second.dims) return std::nullopt;
-  const std::optional<DType> dtype = element_type(found->second.element_type);
+  return found == stated_.end() ? nullptr : &found->second;
+}
+
+std::optional<DType> GraphReader::stated_dtype(std::string_view name) {
+  const ValueInfo* info = stated(name);
+  return info ? element_type(info->element_type) : std::nullopt;
+}
+
+std::optional<TensorType> GraphReader::stated_type(std::string_view name) {
+  const ValueInfo* info = stated(name);
+  if (!info || !info->dims) return std::nullopt;
+  const std::optional<DType> dtype = element_type(info->element_type);
   if (!dtype) return std::nullopt;
   TensorType type{*dtype, {}};
-  for (const Dimension& dim : *found->second.dims) {
+  for (const Dimension& dim : *info->dims) {
     const std::optional<std::int64_t> size = size_of(dim);
     if (!size || *size < 0) return std::nullopt;
     type.shape.push_back(*size);

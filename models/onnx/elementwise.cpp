@@ -132,7 +132,7 @@ std::span<const Lowering> elementwise_lowerings() {
       {"Floor", 1, unary, &op::floor, true},
       {"Greater", 1, binary, &op::greater, true},
       {"GreaterOrEqual", 12, binary, &op::greater_equal, true},
-      {"Identity", 1, identity, {}, true, true},
+      {"Identity", 1, identity, {}, true, true, Texts::keep},
       {"IsInf", 10, is_inf},
       {"IsNaN", 9, unary, &op::isnan, true},
       {"Less", 1, binary, &op::less, true},

@@ -4,6 +4,7 @@
 
 #include "models/onnx/call.h"
 #include "models/onnx/table.h"
+#include "models/onnx/texts.h"
 
 namespace cleave::models::onnx {
 namespace {
@@ -99,8 +100,8 @@ Values GraphReader::read_call(const std::map<std::string_view, Operand>& given) 
     const ValueInfo info = parse_value_info(bytes);
     if (const auto found = names.values.find(info.name); found != names.values.end()) found->second.narrow = narrow_type(info.element_type);
   });
-  read_initializers(model_.graph, [&](std::string_view name, const auto& tensor, const NarrowType* narrow) {
-    if (!given.contains(name)) declare_initializer(name, tensors_.read(tensor), narrow, names, false);
+  read_initializers(model_.graph, [&](std::string_view name, const auto& tensor) {
+    if (!given.contains(name)) declare_initializer(read(tensor), names, false);
   });
   read_nodes(model_.graph, kGraphNode, names);
   report_missing();
@@ -191,6 +192,7 @@ Values GraphReader::lower(const NodeProto& node, const Values& operands, const S
   if (const FunctionProto* function = function_of(node)) return inline_function(*function, node, operands, names);
   const int version = version_of(node.domain, names);
   const Lowering* lowering = find_lowering(op, standard(node.domain) ? version : kNewestVersion);
+  if (std::optional<Values> lost = lost_results(node, op, lowering, operands)) return *std::move(lost);
   if (!lowering && options_.assume_host.contains(op)) return assumed(node, op, operands, location);
   if (!lowering) {
     Missing& missing = missing_[op];
@@ -223,6 +225,16 @@ Values GraphReader::lower(const NodeProto& node, const Values& operands, const S
   return lower_placed(*lowering, node, operands, location, version, names);
 }
 
+std::optional<Values> GraphReader::lost_results(const NodeProto& node, const std::string& op, const Lowering* row, const Values& operands) {
+  Value lost;
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    if (operands[i].lost) lost.lost = operands[i].lost;
+    if (operands[i].texts && (!row || row->texts == Texts::refuse))
+      lost.lost = std::make_shared<const std::string>("`" + op + "` of the texts `" + std::string(node.inputs[i]) + "` is not supported");
+  }
+  return lost.lost ? std::optional(Values(node.outputs.size(), lost)) : std::nullopt;
+}
+
 Values GraphReader::lower_placed(const Lowering& row, const NodeProto& node, const Values& operands, const SourceLocation& location,
                                  int version, Environment& names) {
   Call call(*this, names, node, row, location, version, operands);
@@ -243,6 +255,8 @@ Values GraphReader::lower_placed(const Lowering& row, const NodeProto& node, con
         error(DiagnosticKind::unsupported, location, "`" + qualified(node) + "` gives no result " + std::to_string(i + 1));
   results.resize(node.outputs.size());
   if (!operands.empty() && !results.empty() && keeps_element_type(row.op)) results[0].narrow = operands[0].narrow;
+  if (row.texts == Texts::keep && !operands.empty())
+    for (Value& result : results) result.texts = operands.front().texts;
   if (records_) (*records_)[number] = record(node, version, operands, results, names);
   return results;
 }
@@ -293,24 +307,43 @@ void GraphReader::report_missing() {
 }
 
 void GraphReader::read_outputs(std::string_view graph, Environment& names) {
+  std::size_t computed = 0;  // outputs other than lost texts
+  for_each(graph, kGraphOutput, [&](std::string_view bytes) {
+    const Value* value = names.find(parse_value_info(bytes).name);
+    if (value && !value->lost) ++computed;
+  });
   for_each(graph, kGraphOutput, [&](std::string_view bytes) {
     const ValueInfo info = parse_value_info(bytes);
     const SourceLocation location = locations_.named("output", info.name);
     const Value* value = names.find(info.name);
     if (!value) return error(DiagnosticKind::unknown, location, "no node computes this output");
-    if (value->poisoned()) return;
-    if (value->sequence || value->absent)
-      return error(DiagnosticKind::unsupported, location, "a sequence or an optional value cannot be a result");
-    compare_declared(info, *value, location);
-    tracer_.output(std::string(info.name), value->part.operand(), location);
-    if (value->count) tracer_.output(std::string(info.name) + ".count", value->count->operand(), location);
+    if (!value->poisoned()) read_output(info, *value, computed == 0, location);
   });
+}
+
+void GraphReader::read_output(const ValueInfo& info, const Value& value, bool single, const SourceLocation& location) {
+  if (value.lost) {
+    if (single) return error(DiagnosticKind::unsupported, location, *value.lost);
+    return remark(location, "left out, since it is text: " + *value.lost);
+  }
+  if (value.sequence || value.absent)
+    return error(DiagnosticKind::unsupported, location, "a sequence or an optional value cannot be a result");
+  if (value.texts)
+    remark(location, "is given as indices of texts, as i64: " + named_indices(*value.texts));
+  else
+    compare_declared(info, value, location);
+  tracer_.output(std::string(info.name), value.part.operand(), location);
+  if (value.count) tracer_.output(std::string(info.name) + ".count", value.count->operand(), location);
 }
 
 Diagnostics GraphReader::warnings() const {
   Diagnostics all = arms_.warnings();
   all.append(warnings_);
   return all;
+}
+
+void GraphReader::remark(const SourceLocation& location, std::string message) {
+  warnings_.add({DiagnosticKind::unsupported, Severity::remark, std::move(message), tracer_.chained(location), 0, {}});
 }
 
 void GraphReader::miss(const std::string& advice, const NodeProto& node) {

@@ -74,8 +74,12 @@ class GraphReader {
   void miss(const std::string& advice, const NodeProto& node);
   /// The reported mistakes, with those that several nodes have in common reported once.
   [[nodiscard]] Diagnostics mistakes() const;
-  /// Warnings about a readable model.
+  /// Warnings and remarks about a readable model.
   [[nodiscard]] Diagnostics warnings() const;
+  /// The element type that the file states for a value; nothing if it states none.
+  [[nodiscard]] std::optional<DType> stated_dtype(std::string_view name);
+  /// Adds a remark to the program.
+  void remark(const SourceLocation& location, std::string message);
   void use_bound(const std::string& node) { bounds_used_.insert(node); }
 
  private:
@@ -102,10 +106,11 @@ class GraphReader {
   [[nodiscard]] std::vector<std::string> dim_flags(std::string_view name) const;
   Value declare_input(const ValueInfo& info);
   std::optional<TensorType> input_type(const ValueInfo& info, DType dtype);
-  /// Notes the types that a graph states for its values, if a host function may need them.
+  /// Notes the types that a graph states for its values.
   void state_types(std::string_view graph);
   /// The type that the file states for a computed value, if it is complete.
   std::optional<TensorType> stated_type(std::string_view name);
+  const ValueInfo* stated(std::string_view name);
   Value frozen(const ValueInfo& info, const TensorType& type);
   void check_options_used();
 
@@ -132,22 +137,34 @@ class GraphReader {
   [[nodiscard]] NodeRecord record(const NodeProto& node, int version, const Values& operands, const Values& results,
                                   const Environment& names) const;
   void bind(const NodeProto& node, Values results, Environment& names);
-  /// Calls `f` with the name, the message and the narrow type (or null) of each initializer of a graph.
+  /// An initializer as it is read: the values of a narrow type in its carrier, texts as their indices.
+  struct Initializer {
+    std::string_view name;
+    Result<Array> array;
+    const NarrowType* narrow = nullptr;
+    std::shared_ptr<const std::vector<std::string>> texts = nullptr;
+  };
+  [[nodiscard]] Initializer read(const TensorProto& tensor);
+  [[nodiscard]] Initializer read(const SparseTensorProto& tensor);
+  /// Calls `f` with the name and the message of each initializer of a graph.
   template <class F>
   void read_initializers(std::string_view graph, const F& f) {
     for_each(graph, kGraphInitializer, [&](std::string_view bytes) {
-      if (const TensorProto tensor = parse_tensor(bytes); !exhausted()) f(tensor.name, tensor, narrow_type(tensor.data_type));
+      if (const TensorProto tensor = parse_tensor(bytes); !exhausted()) f(tensor.name, tensor);
     });
     for_each(graph, kGraphSparseInitializer, [&](std::string_view bytes) {
-      if (const SparseTensorProto tensor = parse_sparse_tensor(bytes); !exhausted())
-        f(tensor.values.name, tensor, narrow_type(tensor.values.data_type));
+      if (const SparseTensorProto tensor = parse_sparse_tensor(bytes); !exhausted()) f(tensor.values.name, tensor);
     });
   }
-  void declare_initializer(std::string_view title, const Result<Array>& array, const NarrowType* narrow, Environment& names, bool nested);
+  void declare_initializer(Initializer initializer, Environment& names, bool nested);
   [[nodiscard]] std::optional<Values> operands_of(const NodeProto& node, const SourceLocation& location, Environment& names);
   [[nodiscard]] int version_of(std::string_view domain, const Environment& names) const;
   const FunctionProto* function_of(const NodeProto& node) const;
   void report_missing();
+  void read_output(const ValueInfo& info, const Value& value, bool single, const SourceLocation& location);
+  /// Results that are lost because of an operand: a text that the operator cannot take, or one that is lost itself.
+  [[nodiscard]] static std::optional<Values> lost_results(const NodeProto& node, const std::string& op, const Lowering* row,
+                                                          const Values& operands);
   void error(DiagnosticKind kind, const SourceLocation& location, std::string message, std::vector<Note> notes = {});
   [[nodiscard]] bool exhausted() const;
 
@@ -161,7 +178,7 @@ class GraphReader {
   std::map<std::string, FunctionProto, std::less<>> functions_;  ///< by "domain:name:overload"
   NodeOrders orders_;
   Diagnostics warnings_;                          ///< that the reader itself gives
-  std::map<std::string_view, ValueInfo> stated_;  ///< types that the file states for values; read where an operator is assumed
+  std::map<std::string_view, ValueInfo> stated_;  ///< types that the file states for values
   std::map<std::string, Missing> missing_;        ///< unknown operators, by name
   std::map<std::string, Misses> misses_;          ///< by advice
   std::set<std::string> bounds_used_, host_functions_used_;

@@ -135,9 +135,9 @@ Values trilu(Call& c) {
 
 std::span<const Lowering> indexing_lowerings() {
   static constexpr Lowering kRows[] = {
-      {"Gather", 1, gather, {}, true},
-      {"GatherElements", 11, gather_elements},
-      {"GatherND", 11, gather_nd, {}, true},
+      {"Gather", 1, gather, {}, true, false, Texts::keep},
+      {"GatherElements", 11, gather_elements, {}, false, false, Texts::keep},
+      {"GatherND", 11, gather_nd, {}, true, false, Texts::keep},
       {"OneHot", 9, one_hot},
       {"ReverseSequence", 10, reverse_sequence},
       {"Scatter", 9, scatter_elements},

@@ -155,10 +155,18 @@ Values lrn(Call& c) {
   return {c.divide(c[0], c(op::pow, {c.add(c.multiply(means, alpha), bias), beta}))};
 }
 
+/// Before version 9, two flags said over which axes, and whether the deviation counts.
 Values mean_variance_normalization(Call& c) {
-  const Attributes over{{"axis", c.integers("axes").value_or(Integers{0, 2, 3})}, {"keepdims", true}};
+  Integers axes = c.integers("axes").value_or(Integers{0, 2, 3});
+  bool divides = true;
+  if (c.version() < 9) {
+    if (c.flag("across_channels")) axes = {0, 1, 2, 3};
+    divides = c.flag("normalize_variance", true);
+  }
+  const Attributes over{{"axis", axes}, {"keepdims", true}};
   const Part x = c.as(promote(c[0].dtype(), DType::f32), c[0]);
   const Part distance = c.subtract(x, c(op::mean, {x}, over));
+  if (!divides) return {c.as(c[0].dtype(), distance)};
   const Part deviation = c(op::sqrt, {c(op::mean, {c(op::square, {distance})}, over)});
   return {c.as(c[0].dtype(), c.divide(distance, c.add(deviation, 1e-9)))};
 }
@@ -173,7 +181,8 @@ std::span<const Lowering> normalization_lowerings() {
       {"LRN", 1, lrn},
       {"LayerNormalization", 1, layer_normalization},  // below 17 as ONNX Runtime defines it
       {"LpNormalization", 1, lp_normalization},
-      {"MeanVarianceNormalization", 9, mean_variance_normalization},
+      {"MeanVarianceNormalization", 1, mean_variance_normalization},
+      {"SpatialBN", 1, batch_normalization},
       {"RMSNormalization", 23, rms_normalization},
       {"SimplifiedLayerNormalization", 1, simplified_normalization},
   };

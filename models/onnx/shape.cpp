@@ -188,15 +188,15 @@ std::span<const Lowering> shape_lowerings() {
   static constexpr Lowering kRows[] = {
       {"BitCast", 26, bit_cast},
       {"DepthToSpace", 1, depth_to_space},
-      {"Expand", 8, expand},
-      {"Flatten", 1, flatten},
-      {"Reshape", 1, reshape, {}, true},
-      {"Shape", 1, shape},
-      {"Size", 1, size},
+      {"Expand", 8, expand, {}, false, false, Texts::keep},
+      {"Flatten", 1, flatten, {}, false, false, Texts::keep},
+      {"Reshape", 1, reshape, {}, true, false, Texts::keep},
+      {"Shape", 1, shape, {}, false, false, Texts::read},
+      {"Size", 1, size, {}, false, false, Texts::read},
       {"SpaceToDepth", 1, space_to_depth},
-      {"Squeeze", 1, squeeze, {}, true},
-      {"Transpose", 1, transpose, {}, true},
-      {"Unsqueeze", 1, unsqueeze, {}, true},
+      {"Squeeze", 1, squeeze, {}, true, false, Texts::keep},
+      {"Transpose", 1, transpose, {}, true, false, Texts::keep},
+      {"Unsqueeze", 1, unsqueeze, {}, true, false, Texts::keep},
       {"com.microsoft.ExpandDims", 1, unsqueeze},
   };
   return kRows;

@@ -172,7 +172,8 @@ Values slice(Call& c) {
 
 std::span<const Lowering> slicing_lowerings() {
   static constexpr Lowering kRows[] = {
-      {"Slice", 1, slice, {}, true},
+      {"DynamicSlice", 1, slice, {}, true, false, Texts::keep},
+      {"Slice", 1, slice, {}, true, false, Texts::keep},
   };
   return kRows;
 }

@@ -25,9 +25,13 @@ std::vector<Lowering> sorted_rows() {
            convolution_lowerings,
            creation_lowerings,
            elementwise_lowerings,
+           feature_lowerings,
            indexing_lowerings,
            joining_lowerings,
+           label_lowerings,
            language_lowerings,
+           legacy_lowerings,
+           linear_model_lowerings,
            loss_lowerings,
            normalization_lowerings,
            pooling_lowerings,
@@ -50,7 +54,8 @@ std::vector<Lowering> sorted_rows() {
            slicing_lowerings,
            sorting_lowerings,
            text_lowerings,
-           training_lowerings}) {
+           training_lowerings,
+           tree_ensemble_lowerings}) {
     // clang-format on
     const std::span<const Lowering> part = family();
     rows.insert(rows.end(), part.begin(), part.end());

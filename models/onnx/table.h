@@ -15,6 +15,13 @@ inline constexpr int kOldestVersion = 1, kNewestVersion = 28;
 
 class Call;
 
+/// What an operator does with tensors of texts (texts.h).
+enum class Texts : std::uint8_t {
+  refuse,  ///< it has no result, unless nothing depends on it
+  keep,    ///< its results are texts of its first operand
+  read,    ///< its lowering looks at Value::texts
+};
+
 struct Lowering {
   std::string_view op;  ///< prefixed with its domain if that is not ai.onnx: "ai.onnx.preview.training.Adam"
   int since;            ///< of several rows of an operator, the newest that is not newer than the node is valid
@@ -22,6 +29,7 @@ struct Lowering {
   const OpDef* function = nullptr;  ///< function of the vocabulary, for lowerings that serve several operators: Call::function()
   bool takes_bounded = false;       ///< accepts operands whose size depends on data
   bool takes_sequences = false;     ///< accepts sequences and optional values
+  Texts texts = Texts::refuse;
 };
 
 /// The row for an operator, null if there is none.
@@ -42,9 +50,13 @@ std::span<const Lowering> conversion_lowerings();             ///< Cast, CastLik
 std::span<const Lowering> convolution_lowerings();            ///< Conv … Col2Im
 std::span<const Lowering> creation_lowerings();               ///< Constant … RandomUniformLike
 std::span<const Lowering> elementwise_lowerings();            ///< Add … Xor
+std::span<const Lowering> feature_lowerings();                ///< ai.onnx.ml's ArrayFeatureExtractor … Scaler
 std::span<const Lowering> indexing_lowerings();               ///< Gather … Trilu
 std::span<const Lowering> joining_lowerings();                ///< Concat … Tile
+std::span<const Lowering> label_lowerings();                  ///< ai.onnx.ml's CategoryMapper … ZipMap
 std::span<const Lowering> language_lowerings();               ///< CausalConvWithState … TensorScatter
+std::span<const Lowering> legacy_lowerings();                 ///< operators from before version 9: Affine … SpatialBN
+std::span<const Lowering> linear_model_lowerings();           ///< ai.onnx.ml's LinearClassifier … SVMRegressor
 std::span<const Lowering> loss_lowerings();                   ///< NegativeLogLikelihoodLoss, SoftmaxCrossEntropyLoss
 std::span<const Lowering> normalization_lowerings();          ///< BatchNormalization … RMSNormalization
 std::span<const Lowering> pooling_lowerings();                ///< AveragePool … RoiAlign
@@ -66,7 +78,8 @@ std::span<const Lowering> shape_lowerings();                  ///< Reshape … T
 std::span<const Lowering> signal_lowerings();                 ///< DFT … MelWeightMatrix, Det
 std::span<const Lowering> slicing_lowerings();                ///< Slice
 std::span<const Lowering> sorting_lowerings();                ///< Compress … Unique
-std::span<const Lowering> text_lowerings();                   ///< TfIdfVectorizer … Binarizer
+std::span<const Lowering> text_lowerings();                   ///< TfIdfVectorizer
 std::span<const Lowering> training_lowerings();               ///< Adagrad, Adam, Momentum
+std::span<const Lowering> tree_ensemble_lowerings();          ///< ai.onnx.ml's TreeEnsemble …
 
 }  // namespace cleave::models::onnx

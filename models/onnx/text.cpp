@@ -1,4 +1,4 @@
-// Lowerings of TfIdfVectorizer on integers, and of small operators of ai.onnx.ml.
+// Lowering of TfIdfVectorizer on integers.
 #include <algorithm>
 
 #include "models/onnx/pieces.h"
@@ -86,24 +86,11 @@ Values tf_idf(Call& c) {
   return {vector ? c.reshape(result, {width}) : result};
 }
 
-Values array_feature_extractor(Call& c) {
-  const int rank = c[0].rank();
-  const Part x = rank == 1 ? c.reshape(c[0], {1, c[0].shape()[0]}) : c[0];
-  const Part indices = reshaped(c, c[1], {c[1].type().elements()});
-  return {c(op::take, {x, indices}, {{"axis", std::int64_t{-1}}})};
-}
-
-Values binarizer(Call& c) {
-  return {c.as(c[0].dtype(), c(op::greater, {c[0], c.number_as(c[0].dtype(), c.number("threshold", 0))}))};
-}
-
 }  // namespace
 
 std::span<const Lowering> text_lowerings() {
   static constexpr Lowering kRows[] = {
       {"TfIdfVectorizer", 9, tf_idf},
-      {"ai.onnx.ml.ArrayFeatureExtractor", 1, array_feature_extractor},
-      {"ai.onnx.ml.Binarizer", 1, binarizer},
   };
   return kRows;
 }

@@ -3,6 +3,7 @@
 
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "graph/trace/composer.h"
@@ -11,7 +12,7 @@
 namespace cleave::models::onnx {
 
 /// A tensor of the program under construction, or a sequence of values. A tensor whose size depends on data (NonZero) has the largest
-/// possible size, and `count` is the valid extent of `axis`.
+/// possible size, and `count` is the valid extent of `axis`. A tensor of texts has their indices in `texts`, as i64.
 struct Value {
   Part part;
   std::optional<Part> count;  ///< an integer scalar
@@ -19,12 +20,14 @@ struct Value {
   std::shared_ptr<const std::vector<Value>> sequence;  ///< known while the file is read; else null
   bool absent = false;                                 ///< an optional value that is empty
   const NarrowType* narrow = nullptr;                  ///< the element type as declared, if `part` has its carrier; else null
+  std::shared_ptr<const std::vector<std::string>> texts;
+  std::shared_ptr<const std::string> lost;  ///< why cleave cannot compute this value, a text; said if something else depends on it
 
   Value() = default;
   Value(Part p) : part(std::move(p)) {}
   Value(Part p, const NarrowType* n) : part(std::move(p)), narrow(n) {}
   /// Whether this is the result of a reported mistake: mistakes in values computed from it are not reported.
-  [[nodiscard]] bool poisoned() const { return !sequence && !absent && part.operand().poisoned(); }
+  [[nodiscard]] bool poisoned() const { return !sequence && !absent && !lost && part.operand().poisoned(); }
 };
 
 /// An element type of ONNX: one of the vocabulary, or a narrow type and its carrier.

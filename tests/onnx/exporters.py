@@ -1,4 +1,4 @@
-"""The programs that write operators which ONNX itself does not have, for docs/onnx.md. Every such operator that is read stands here."""
+"""The programs that write operators which ONNX itself does not have, or no longer has, for docs/onnx.md. Every such operator that is read stands here."""
 
 OPTIMIZER = "ONNX Runtime's optimizer"
 TRANSFORMERS = "onnxruntime.transformers"
@@ -9,6 +9,10 @@ SKLEARN = "skl2onnx"
 WEIGHTS = "quantizers of weights"
 OLD = "old files"
 NEW = "files of ONNX Runtime 1.32"
+ATEN = "PyTorch's fallback to ATen"
+CAFFE2 = "Caffe2"
+CNTK = "CNTK"
+COREML = "coremltools and winmltools"
 
 ABOUT = {
     OPTIMIZER: "models that ONNX Runtime saved after its own optimization (`optimized_model_filepath`)",
@@ -20,9 +24,24 @@ ABOUT = {
     WEIGHTS: "`matmul_nbits_quantizer` in ONNX Runtime's package, Olive, Optimum",
     NEW: "files with operators that this version added for language models",
     OLD: "files of converters that needed the operator before ONNX had it",
+    ATEN: "models of PyTorch 0.3 to 1.13 that were exported with `ONNX_ATEN_FALLBACK`",
+    CAFFE2: "its exporter to ONNX, before ONNX 1.5",
+    CNTK: "its exporter to ONNX, before ONNX 1.5",
+    COREML: "converters of Core ML models, before ONNX 1.5",
 }
 
 OPERATORS = {
+    "ATen": [ATEN],
+    "Affine": [CAFFE2, COREML],
+    "ConstantFill": [CAFFE2],
+    "Crop": [COREML],
+    "DynamicSlice": [CAFFE2],
+    "GivenTensorFill": [CAFFE2],
+    "ImageScaler": [CNTK, COREML],
+    "ParametricSoftplus": [COREML],
+    "Scale": [CAFFE2],
+    "ScaledTanh": [COREML],
+    "SpatialBN": [CAFFE2],
     "SimplifiedLayerNormalization": [OPTIMIZER, TRANSFORMERS, GENAI],
     "com.microsoft.Attention": [OPTIMIZER, TRANSFORMERS],
     "com.microsoft.BiasAdd": [TRANSFORMERS],
@@ -81,4 +100,5 @@ OPERATORS = {
     "com.microsoft.TransposeMatMul": [OPTIMIZER],
     "com.microsoft.Trilu": [PYTORCH],
     "com.microsoft.Unique": [OLD],
+    "org.pytorch.aten.ATen": [ATEN],
 }

@@ -345,5 +345,48 @@ TEST(OnnxNetworks, CachesAreWrittenWhereTheyLieAndRoundAboutByIndex) {
   EXPECT_EQ(result(node), "[[[2.0], [0.0], [1.0]], [[4.0], [0.0], [3.0]]]");
 }
 
+// --- operators that ONNX gave up
+// -----------------------------------------------------------------------------------------------------------
+
+TEST(OnnxLegacy, EmbeddingBagsSumRowsFromOffsetToOffset) {
+  const auto bags = [](int mode) {
+    return result({.op = "ATen",
+                   .version = 9,
+                   .operands = {counting("t", {3, 2}), int64s("i", {4}, {0, 2, 1, 1}), int64s("o", {3}, {0, 3, 3})},
+                   .attributes = {text("operator", "embedding_bag"), integer("mode", mode)},
+                   .names = {"t", "i", "o"}});
+  };
+  EXPECT_EQ(bags(0), "[[9.0, 12.0], [0.0, 0.0], [3.0, 4.0]]");
+  EXPECT_EQ(bags(1), "[[3.0, 4.0], [0.0, 0.0], [3.0, 4.0]]");
+  EXPECT_EQ(said_of_node({.op = "ATen", .version = 9, .operands = {counting("x", {2})}, .attributes = {text("operator", "cdist")}}),
+            "m.onnx: node n (ATen): error: `ATen` of PyTorch's operator `cdist`; export the model again, without the fallback to "
+            "ATen: is not "
+            "supported\n");
+}
+
+TEST(OnnxLegacy, FillsTakeTheirShapeFromAttributesOrTheOperand) {
+  EXPECT_EQ(result({.op = "ConstantFill", .version = 7, .attributes = {integers("shape", {1, 2}), number("value", 1.5F)}, .names = {}}),
+            "[[1.5, 1.5]]");
+  EXPECT_EQ(result({.op = "ConstantFill",
+                    .version = 7,
+                    .operands = {int64s("x", {2}, {1, 2})},
+                    .attributes = {integer("input_as_shape", 1), integer("dtype", kInt32)}}),
+            "[[0, 0]]");
+  const Message values = Message().text(1, "values").fixed32(7, 2).fixed32(7, 3).varint(20, 6);
+  EXPECT_EQ(result({.op = "GivenTensorFill", .version = 7, .attributes = {integers("shape", {2, 1}), values}, .names = {}}),
+            "[[2.0], [3.0]]");
+}
+
+TEST(OnnxLegacy, ScaleAndSpatialBN) {
+  EXPECT_EQ(result({.op = "Scale", .version = 7, .operands = {counting("x", {2})}, .attributes = {number("scale", 0.5F)}}), "[0.5, 1.0]");
+  EXPECT_EQ(result({.op = "SpatialBN",
+                    .version = 6,
+                    .operands = {counting("x", {1, 2}), floats("s", {2}, {2, 2}), floats("b", {2}, {1, 0}), floats("m", {2}, {1, 1}),
+                                 floats("v", {2}, {1, 1})},
+                    .attributes = {integer("is_test", 1), number("epsilon", 0)},
+                    .names = {"x", "s", "b", "m", "v"}}),
+            "[[1.0, 2.0]]");
+}
+
 }  // namespace
 }  // namespace cleave

@@ -74,7 +74,7 @@ TEST(OnnxRobustness, ComparesWhatATensorHoldsWithWhatItClaims) {
   EXPECT_EQ(with_initializer(Message().varint(1, 1LL << 40).varint(2, kFloat).text(8, "w").fixed32(4, 1)),
             place + "holds 1 values, and its shape [1099511627776] has 1099511627776\n");
   EXPECT_EQ(with_initializer(Message().varint(1, 3).varint(2, kString).text(8, "w")),
-            place + "has elements of string, which cleave does not have\n");
+            place + "holds 0 texts, which is not what its shape [3] has\n");
   EXPECT_EQ(with_initializer(Message().varint(1, 3).varint(2, 999).text(8, "w")),
             place + "has elements of type 999, which cleave does not have\n");
   EXPECT_EQ(with_initializer(Message().varint(1, 1).varint(2, kBool).text(8, "w").text(9, "\x02")),

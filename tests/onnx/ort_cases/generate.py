@@ -24,6 +24,7 @@ from onnx import helper, numpy_helper
 
 HERE = pathlib.Path(__file__).resolve().parent
 FAMILIES = {  # folder and suite: module
+    "ai.onnx.ml": "ai_onnx_ml",
     "com.microsoft": "com_microsoft",
     "quantized": "quantized",
 }

@@ -1,0 +1,1 @@
+BscoresJ8:F?€M*>pEE?€Ó?>ŸOq?ÐC¬>zam?è€î>ápm?Ðœì=ŸOq?ÐC¬>ûaE?`ù=

@@ -1,0 +1,1 @@
+BprobabilitiesJ@¼Ô>¢ý?g§A?dby>g§A?dby>g§A?dby>¼Ô>¢ý?g§A?dby>g§A?dby>¼Ô>¢ý?

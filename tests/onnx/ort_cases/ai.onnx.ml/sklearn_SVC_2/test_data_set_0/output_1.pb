@@ -1,0 +1,1 @@
+BprobabilitiesJ@^%¹<Ö6z?¯És?eC=âÉs?ÏaC=]Ãs?4ÊC=íå=¡ñv?jô¸<]8z?vÃs?™ÈC=ÂÌs?Õ3C=
