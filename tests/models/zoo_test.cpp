@@ -98,6 +98,7 @@ const std::vector<Expected>& expectations() {
       {"resident_embedding", {}, 0, 1},
       {"digits_mlp", {}, 6, 1},
       {"digits_cnn", {}, 8, 1, true},
+      {"digits_trees", {}, 2, 1},
       {"char_transformer", {}, std::nullopt, 1, true},
       {"generate", {}, 1, 0, true},
       {"generate_before", {48}, 2, 1, true},
@@ -194,6 +195,12 @@ TEST(Zoo, DigitsAreLearned) {
   const Trained trained = train("digits_mlp", {{"passes", 2}});
   ASSERT_TRUE(trained.result.output("accuracy"));
   EXPECT_GT(trained.result.output("accuracy")->at(0), 0.9);  // 60 passes: from 0.971 to 0.974 with seeds 0 to 4
+}
+
+TEST(Zoo, TreesTellDigitsByFeaturesOfANetwork) {
+  const RunResult result = run(read("digits_trees"));
+  ASSERT_TRUE(result.output("accuracy"));
+  EXPECT_NEAR(result.output("accuracy")->at(0), 0.9566, 0.001);  // what LightGBM says of the same digits
 }
 
 TEST(Zoo, PageRankIsTheFixedPointOfItsLinks) {
