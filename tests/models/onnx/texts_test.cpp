@@ -133,8 +133,7 @@ TEST(OnnxTexts, TablesThatDoNotFitTheirOperandAreAnError) {
       .name = "l", .attributes = {integers("keys_int64s", {1, 2}), integers("values_int64s", {1})}, .domain = std::string(kLearning)};
   const Read values =
       read({.nodes = {node("LabelEncoder", {"i"}, {"y"}, short_values)}, .outputs = {untyped("y")}, .initializers = {kIndices}});
-  EXPECT_EQ(values.said(),
-            "m.onnx: node l (LabelEncoder): error: `LabelEncoder`: keys, values and the default do not fit\n");
+  EXPECT_EQ(values.said(), "m.onnx: node l (LabelEncoder): error: `LabelEncoder`: keys, values and the default do not fit\n");
 }
 
 }  // namespace
