@@ -107,11 +107,19 @@ struct Region {
   ValueId predicate;          ///< while condition: true continues the loop; for body: true ends it after this trip (`until`), or none
 };
 
-/// A value that a run returns under a name.
+/// A value that a run returns under a name. Where its size depends on data, a run returns its first elements along an axis only.
 struct Output {
+  /// How many elements along `axis` a run returns: as many as the output named `count`, an integer scalar, holds.
+  struct Length {
+    int axis = 0;
+    std::string count;
+    friend bool operator==(const Length&, const Length&) = default;
+  };
+
   std::string name;
   ValueId value;
   SourceLocation location;
+  std::vector<Length> lengths = {};  ///< at most one for each axis; empty: a run returns all elements
 };
 
 /// Limits that a model states for its plan and its predicted time; `check` and `run` enforce them.

@@ -18,6 +18,7 @@
 #include "graph/array/tensor_type.h"
 #include "graph/attributes.h"
 #include "graph/base/diagnostic.h"
+#include "graph/base/id.h"
 #include "graph/base/result.h"
 #include "graph/work.h"
 
@@ -30,6 +31,23 @@ enum class Purity : std::uint8_t {
   pure,          ///< same inputs, same results: may run twice, be merged or dropped
   effect,        ///< ordered against every other effect, host only, never dropped
   undetermined,  ///< no effect, but not to be repeated or merged
+};
+
+/// Only the first elements of a value along `axis` count, as many as the i64 scalar `count` of the program holds.
+struct Length {
+  int axis = 0;
+  ValueId count;
+  friend bool operator==(const Length&, const Length&) = default;
+};
+using Lengths = std::vector<Length>;  ///< of one value: at most one for each axis
+
+/// Elements that do not change a result, of the element type of an operand.
+enum class Neutral : std::uint8_t {
+  zero,
+  one,
+  lowest,   ///< of floating-point numbers: -infinity
+  highest,  ///< infinity
+  last,     ///< sorted behind all others: NaN
 };
 
 /// How the operands' element types are promoted before the type rule sees them (the Tracer inserts `astype` and gives literals their type).
@@ -49,6 +67,7 @@ using TypeResult = std::variant<std::vector<TensorType>, TypeError>;
 struct CallLimits;
 class Composer;
 class GradientCall;
+struct LengthCall;
 class Part;
 
 /// Services that the reference implementation of an op may use beside its operands.
@@ -146,6 +165,8 @@ struct OpDef {
   std::string_view also_called;
 
   TypeResult (*type_rule)(std::span<const TensorType> inputs, const Attributes& attributes) = nullptr;
+  /// What becomes of operands of which only the first elements along an axis count (graph/length_call.h). Null: the op does not take them.
+  bool (*length_rule)(LengthCall& call) = nullptr;
   Cost (*cost)(std::span<const TensorType> inputs, std::span<const TensorType> results, const Attributes& attributes) = nullptr;
   /// Some data cause an Error (an index out of range): the op must not be executed where the program does not execute it.
   bool may_fail = false;

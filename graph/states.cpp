@@ -45,6 +45,8 @@ Status keep_state(Graph& graph, std::string_view input, std::string_view output)
   const auto next = std::find(outputs.begin(), outputs.end(), output);
   if (!leaf) return no_such(what, "input", input, inputs);
   if (next == outputs.end()) return no_such(what, "output", output, outputs);
+  if (!graph.outputs[static_cast<std::size_t>(next - outputs.begin())].lengths.empty())
+    return Error{what + "a state keeps its size, and that of `" + std::string(output) + "` depends on data"};
   if (taken) return Error{what + "one of them is part of another state"};
   const TensorType& in = graph.values[leaf->results[0]].type;
   const TensorType& out = graph.values[graph.outputs[static_cast<std::size_t>(next - outputs.begin())].value].type;

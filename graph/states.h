@@ -12,8 +12,8 @@
 namespace cleave {
 
 /// Makes the input or parameter `input` a state: each run starts with the value of output `output` of the previous run, the first run with
-/// the caller's value or the model's default. An Error (unknown) if the graph lacks one of the names; an Error (user) if the types differ
-/// or one of the two already belongs to a state.
+/// the caller's value or the model's default. An Error (unknown) if the graph lacks one of the names; an Error (user) if the types differ,
+/// the size of the output depends on data, or one of the two already belongs to a state.
 Status keep_state(Graph& graph, std::string_view input, std::string_view output);
 
 struct GraphState {

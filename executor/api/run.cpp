@@ -72,7 +72,8 @@ struct Run::State final : RunQueue::Job {
     const std::lock_guard lock(mutex);
     const Status kept = detail::guard_memory([&] {
       if (with)
-        for (const auto& [name, array] : with->outputs) outputs.emplace(name, array);
+        for (const auto* list : {&with->outputs, &with->counts})
+          for (const auto& [name, array] : *list) outputs.emplace(name, array);
       return Status();
     });
     if (!kept) with = kept.error();

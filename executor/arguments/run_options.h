@@ -31,7 +31,8 @@ struct RunOptions {
   std::map<std::string, Array>
       inputs;  ///< by name, inputs and parameters alike; a missing one takes the model's default data or is an Error
   /// Arrays into which outputs are written in place, by name: RunResult returns the same arrays. A device accesses page-locked ones
-  /// (page_locked.h) directly. Their contents are undefined after a failed run.
+  /// (page_locked.h) directly. Their contents are undefined after a failed run. Where the size of an output depends on data, its array has
+  /// the largest possible size, and RunResult returns the valid elements.
   std::map<std::string, Array> results;
   std::function<void(std::string_view)> print;  ///< a line of `print`; null: standard output
   /// Called with each output as soon as the host has its value, which may be long before the end of the run; from one of the executor's
@@ -68,7 +69,8 @@ struct TransferCount {
 };
 
 struct RunResult {
-  std::vector<std::pair<std::string, Array>> outputs;      ///< in the graph's order
+  std::vector<std::pair<std::string, Array>> outputs;      ///< in the graph's order, each of the size that it has in this run
+  std::vector<std::pair<std::string, Array>> counts;       ///< extents of outputs that depend on data: `NAME.count`, an integer scalar
   TransferCount host_to_accelerator, accelerator_to_host;  ///< executed transfers, each value counted once for each execution
   double seconds = 0;                                      ///< wall clock
   std::int64_t steps = 0;                                  ///< RunOptions::first_step of a run that numbers its steps on from this one's
@@ -80,10 +82,11 @@ struct RunResult {
   /// memory.
   Diagnostics diagnostics = {};
 
-  /// The output of that name, or null.
+  /// The output or count of that name, or null.
   [[nodiscard]] const Array* output(std::string_view name) const {
-    for (const auto& [known, array] : outputs)
-      if (known == name) return &array;
+    for (const auto* list : {&outputs, &counts})
+      for (const auto& [known, array] : *list)
+        if (known == name) return &array;
     return nullptr;
   }
 };

@@ -13,6 +13,7 @@
 #include "graph/base/exceptions.h"
 #include "graph/base/stop.h"
 #include "graph/gradient/differentiate.h"
+#include "graph/lengths.h"
 
 namespace cleave::runtime {
 namespace {
@@ -270,8 +271,14 @@ Result<RunResult> run_reference(const Graph& graph, const RunOptions& options, c
     if (!logged) return logged.error();
     RunResult result;
     result.steps = walk.steps();
-    for (const Output& output : graph.outputs)
-      result.outputs.emplace_back(output.name, deliver(options, output.name, walk.value(output.value)));
+    const std::vector<bool> count = count_outputs(graph);
+    for (std::size_t i = 0; i < graph.outputs.size(); ++i) {
+      const Output& output = graph.outputs[i];
+      Result<Array> array = cut_to_lengths(graph, output, deliver(options, output.name, walk.value(output.value)),
+                                           [&](ValueId value) { return walk.value(value); });
+      if (!array) return array.error();
+      (count[i] ? result.counts : result.outputs).emplace_back(output.name, *std::move(array));
+    }
     if (options.observe) result.observed = walk.observed();
     result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     return result;

@@ -5,6 +5,7 @@
 
 #include "executor/arguments/caller_memory.h"
 #include "graph/base/exceptions.h"
+#include "graph/lengths.h"
 
 namespace cleave::runtime {
 
@@ -147,15 +148,18 @@ void Sides::let_go() {
 Result<RunResult> Sides::collect(const RunOptions& options) const {
   RunResult result;
   const Graph& graph = prepared_->graph();
-  const std::vector<bool> state = state_outputs(graph);
+  const std::vector<bool> state = state_outputs(graph), count = count_outputs(graph);
+  const auto value = [&](ValueId id) {
+    const std::optional<Array>& early = outputs_.array(id);
+    return early ? *early : this->output(id);
+  };
   for (std::size_t i = 0; i < state.size(); ++i) {
     if (state[i]) continue;
     const Output& output = graph.outputs[i];
-    const std::optional<Array>& early = outputs_.array(output.value);
-    const auto copied = [&]() -> Result<Array> { return deliver(options, output.name, early ? *early : this->output(output.value)); };
+    const auto copied = [&] { return cut_to_lengths(graph, output, deliver(options, output.name, value(output.value)), value); };
     Result<Array> array = detail::guard_memory(copied);
     if (!array) return at_node(graph, graph.values[output.value].producer, array.error());
-    result.outputs.emplace_back(output.name, *std::move(array));
+    (count[i] ? result.counts : result.outputs).emplace_back(output.name, *std::move(array));
   }
   count_transfers(result);
   double end = host_->clock().now();

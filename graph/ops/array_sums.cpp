@@ -5,6 +5,7 @@
 
 #include "graph/ops/array_functions.h"
 #include "graph/ops/calls.h"
+#include "graph/ops/length_rules.h"
 #include "graph/ops/op_table.h"
 #include "graph/ops/rules.h"
 #include "graph/ops/sums.h"
@@ -299,6 +300,7 @@ constexpr OpDef op::diff = Record("diff(x, n?, axis?)", 1, {with_default("n", Ty
 
 constexpr OpDef op::logsumexp = Record("logsumexp(x, axis?, keepdims?)", 1, {kAxesOrAll, kKeepdims},
                                        "`log(sum(exp(x)))` over the axes (absent: all), without overflow", logsumexp_type, expand_logsumexp)
+                                    .with_lengths(lengths::reduction<Neutral::lowest>)
                                     .promoting(Promotion::floating);
 
 constexpr OpDef op::count_nonzero =

@@ -6,6 +6,7 @@
 
 #include "graph/base/stop.h"
 #include "graph/ops/gradient_rules.h"
+#include "graph/ops/length_rules.h"
 #include "graph/ops/op_table.h"
 #include "graph/ops/sums.h"
 
@@ -140,6 +141,7 @@ constexpr OpDef op::conv =
         "convolution over the 1 to 3 axes behind batch and channels, as ONNX's; weight is `[outputs, channels / group, "
         "window…]`, and `pads` are one number, one an axis, or all before and then all behind",
         conv_type, conv_cost, conv_reference)
+        .with_lengths(lengths::first_axis)
         .operands(2, 3)
         .promoting(Promotion::floating)
         .of_class(CostClass::product, conv_form)

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "graph/ops/forms.h"
+#include "graph/ops/length_rules.h"
 #include "graph/ops/rules.h"
 #include "graph/ops/scalars.h"
 #include "graph/ops/strided.h"
@@ -59,6 +60,7 @@ constexpr OpDef elementwise(GradientRule gradient) {
              elementwise_cost<scalars::flops_of(Op::work)>, elementwise_reference<Op>)
       .promoting(Op::promotion)
       .of_class(scalars::class_of(Op::work), run_of_operands)
+      .with_lengths(lengths::elementwise)
       .scalar(Op::text, Op::integer_text)
       .differentiated(gradient);
 }

@@ -5,6 +5,7 @@
 #include "graph/base/stop.h"
 #include "graph/ops/forms.h"
 #include "graph/ops/gradient_rules.h"
+#include "graph/ops/length_rules.h"
 #include "graph/ops/op_table.h"
 #include "graph/ops/positions.h"
 #include "graph/ops/rules.h"
@@ -242,6 +243,7 @@ constexpr OpDef op::slice{
     .signature = "slice(x, starts, stops, steps?, squeeze?)",
     .summary = "`x[start:stop:step, …]` by Python's rules, further axes whole; an axis in `squeeze` is indexed by its start and dropped",
     .type_rule = slice_type,
+    .length_rule = lengths::slice,
     .cost = [](Types, Types results, const Attributes&) -> Cost {
       return {0, 2 * static_cast<double>(results[0].bytes())};
     },
@@ -257,6 +259,7 @@ constexpr OpDef op::take{.name = "take",
                          .signature = "take(x, indices, axis?)",
                          .summary = "elements of an axis by index, negative ones from the end; the axis gives way to those of the indices",
                          .type_rule = take_type,
+                         .length_rule = lengths::take,
                          .cost = take_cost,
                          .may_fail = true,
                          .cost_class = CostClass::gather,
@@ -272,6 +275,7 @@ constexpr OpDef op::one_hot{.name = "one_hot",
                             .summary = "a last axis of extent `depth` with 1 at index x; all 0 if x is outside",
                             .also_called = "OneHot, to_categorical",
                             .type_rule = one_hot_type,
+                            .length_rule = lengths::one_hot,
                             .cost = copy_cost,
                             .cost_class = CostClass::gather,
                             .reference = one_hot_reference,

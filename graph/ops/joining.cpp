@@ -3,6 +3,7 @@
 #include "graph/ops/convert.h"
 #include "graph/ops/forms.h"
 #include "graph/ops/gradient_rules.h"
+#include "graph/ops/length_rules.h"
 #include "graph/ops/op_table.h"
 #include "graph/ops/rules.h"
 #include "graph/ops/strided.h"
@@ -182,6 +183,7 @@ constexpr OpDef op::concat{.name = "concat",
                            .summary = "joins the operands along an axis that they have",
                            .also_called = "Concat",
                            .type_rule = concat_type,
+                           .length_rule = lengths::concat,
                            .cost = copy_cost,
                            .cost_class = CostClass::movement,
                            .form = join_form,
@@ -196,6 +198,7 @@ constexpr OpDef op::stack{.name = "stack",
                           .signature = "stack([arrays], axis?)",
                           .summary = "joins the operands along a new axis",
                           .type_rule = stack_type,
+                          .length_rule = lengths::stack,
                           .cost = copy_cost,
                           .cost_class = CostClass::movement,
                           .form = join_form,

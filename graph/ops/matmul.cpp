@@ -6,6 +6,7 @@
 
 #include "graph/base/stop.h"
 #include "graph/ops/gradient_rules.h"
+#include "graph/ops/length_rules.h"
 #include "graph/ops/op_table.h"
 #include "graph/ops/rules.h"
 #include "graph/ops/strided.h"
@@ -138,6 +139,7 @@ constexpr OpDef op::matmul{
         "matrix product over the last two axes; the others broadcast; integers of 8 and 16 bits give i32, or i64 where so many products "
         "can sum to more; integers wrap",
     .type_rule = matmul_type,
+    .length_rule = lengths::matmul,
     .cost = matmul_cost,
     .cost_class = CostClass::product,
     .form = matmul_form,

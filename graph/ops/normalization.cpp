@@ -2,6 +2,7 @@
 // bf16 are computed in f32.
 #include <cmath>
 
+#include "graph/ops/length_rules.h"
 #include "graph/ops/op_table.h"
 #include "graph/ops/rules.h"
 #include "graph/ops/widened.h"
@@ -162,12 +163,14 @@ constexpr AttributeDef kEpsilon = with_default("epsilon", AttributeDef::Type::nu
 constexpr OpDef op::batch_norm = Record("batch_norm(x, scale, bias, mean, variance, epsilon?)", 5, {kEpsilon},
                                         "`(x - mean) / sqrt(variance + epsilon) * scale + bias`, all given by channel (as in inference)",
                                         by_channels<kBatch>, expand_batch)
+                                     .with_lengths(lengths::first_axis)
                                      .promoting(Promotion::floating)
                                      .also_called("BatchNormalization");
 
 constexpr OpDef op::layer_norm = Record("layer_norm(x, scale?, bias?, axis?, epsilon?)", 3, {kLastAxis, kEpsilon},
                                         "x less its mean over the axes from `axis` on, divided by its deviation; times scale, plus bias",
                                         by_rows<kLayer>, expand_rows<true>)
+                                     .with_lengths(lengths::rows)
                                      .operands(1, 3)
                                      .promoting(Promotion::floating)
                                      .also_called("LayerNormalization");
@@ -175,6 +178,7 @@ constexpr OpDef op::layer_norm = Record("layer_norm(x, scale?, bias?, axis?, eps
 constexpr OpDef op::rms_norm =
     Record("rms_norm(x, scale?, axis?, epsilon?)", 2, {kLastAxis, kEpsilon},
            "x divided by the root of its mean square over the axes from `axis` on; times scale", by_rows<kRms>, expand_rows<false>)
+        .with_lengths(lengths::rows)
         .operands(1, 2)
         .promoting(Promotion::floating)
         .also_called("RMSNormalization");

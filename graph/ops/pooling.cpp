@@ -9,6 +9,7 @@
 
 #include "graph/base/stop.h"
 #include "graph/ops/gradient_rules.h"
+#include "graph/ops/length_rules.h"
 #include "graph/ops/op_table.h"
 #include "graph/ops/sums.h"
 #include "graph/trace/composer.h"
@@ -166,6 +167,7 @@ constexpr OpDef op::max_pool =
     Record("max_pool(x, kernel_shape, strides?, pads?, dilations?, auto_pad?, ceil_mode?)", 1, pool_attributes(false),
            "largest element of each window over the axes behind batch and channels, as ONNX's; NaN where there is one", pool_type<kMaxPool>,
            pool_cost, max_pool_reference)
+        .with_lengths(lengths::first_axis)
         .promoting(Promotion::floating)
         .of_class(CostClass::scan)
         .also_called("MaxPool, max_pool1d, max_pool2d, max_pool3d")
@@ -174,6 +176,7 @@ constexpr OpDef op::max_pool =
 constexpr OpDef op::avg_pool =
     Record("avg_pool(x, kernel_shape, strides?, pads?, dilations?, auto_pad?, ceil_mode?, count_include_pad?)", 1, pool_attributes(true),
            "mean of each window over the axes behind batch and channels, as ONNX's", pool_type<kAvgPool>, pool_cost, avg_pool_reference)
+        .with_lengths(lengths::first_axis)
         .promoting(Promotion::floating)
         .of_class(CostClass::scan)
         .also_called("AveragePool, avg_pool1d, avg_pool2d, avg_pool3d")
@@ -181,10 +184,12 @@ constexpr OpDef op::avg_pool =
 
 constexpr OpDef op::global_max_pool = Record("global_max_pool(x)", 1, {}, "largest element of each channel, its axes kept with extent 1",
                                              global_type<kGlobalMax>, expand_global_max)
+                                          .with_lengths(lengths::first_axis)
                                           .promoting(Promotion::floating);
 
 constexpr OpDef op::global_average_pool = Record("global_average_pool(x)", 1, {}, "mean of each channel, its axes kept with extent 1",
                                                  global_type<kGlobalAverage>, expand_global_average)
+                                              .with_lengths(lengths::first_axis)
                                               .promoting(Promotion::floating);
 
 }  // namespace cleave::ops

@@ -4,6 +4,7 @@
 #include "graph/ops/domain.h"
 #include "graph/ops/forms.h"
 #include "graph/ops/gradient_rules.h"
+#include "graph/ops/length_rules.h"
 #include "graph/ops/op_table.h"
 #include "graph/ops/rules.h"
 #include "graph/ops/strided.h"
@@ -28,6 +29,7 @@ DType result_dtype(ReductionResult gives, DType from, std::int64_t count) {
 /// One reduction: its name and types, and its State: the initial value, the step for one element, and the result.
 struct Sum {
   static constexpr Name name{"sum"};
+  static constexpr auto length_rule = lengths::reduction<Neutral::zero>;
   static constexpr Domain takes = Domain::any;
   static constexpr ReductionResult gives = ReductionResult::sum;
   static constexpr bool needs_elements = false;
@@ -40,6 +42,7 @@ struct Sum {
 };
 struct Prod : Sum {
   static constexpr Name name{"prod"};
+  static constexpr auto length_rule = lengths::reduction<Neutral::one>;
   static constexpr ReductionResult gives = ReductionResult::product;
   template <class A>
   struct State {
@@ -50,6 +53,7 @@ struct Prod : Sum {
 };
 struct Mean : Sum {
   static constexpr Name name{"mean"};
+  static constexpr auto length_rule = lengths::mean;
   static constexpr Domain takes = Domain::floating;
   static constexpr ReductionResult gives = ReductionResult::same;
   template <class A>
@@ -61,6 +65,7 @@ struct Mean : Sum {
 };
 struct Any {
   static constexpr Name name{"any"};
+  static constexpr auto length_rule = lengths::reduction<Neutral::zero>;
   static constexpr Domain takes = Domain::any;
   static constexpr ReductionResult gives = ReductionResult::truth;
   static constexpr bool needs_elements = false;
@@ -73,6 +78,7 @@ struct Any {
 };
 struct All : Any {
   static constexpr Name name{"all"};
+  static constexpr auto length_rule = lengths::reduction<Neutral::one>;
   template <class A>
   struct State {
     bool truth = true;
@@ -97,6 +103,7 @@ template <class T>
 using Compared = std::conditional_t<std::is_same_v<T, std::uint64_t>, Wrapping<T>, Accumulator<T>>;
 template <bool largest>
 struct Best {
+  static constexpr auto length_rule = lengths::reduction < largest ? Neutral::lowest : Neutral::highest > ;
   static constexpr Domain takes = Domain::numeric;
   static constexpr ReductionResult gives = ReductionResult::same;
   static constexpr bool needs_elements = true;
@@ -107,6 +114,7 @@ struct Best {
 };
 template <bool largest>
 struct ExtremePosition : Best<largest> {
+  static constexpr auto length_rule = lengths::position < largest ? Neutral::lowest : Neutral::highest > ;
   static constexpr ReductionResult gives = ReductionResult::index;
   template <class A>
   struct State : Extreme<A, largest> {
@@ -238,6 +246,7 @@ constexpr Record reduction(std::string_view signature, std::string_view summary)
                return reduction_type({Op::name.view(), Op::takes, Op::gives, Op::needs_elements}, inputs, attributes);
              },
              linear_cost, reduction_reference<Op>)
+      .with_lengths(Op::length_rule)
       .promoting(Op::takes == Domain::floating ? Promotion::floating : Promotion::none)
       .of_class(CostClass::reduction, form_of_axes);
 }

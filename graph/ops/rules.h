@@ -131,6 +131,11 @@ class Record {
     changed.op_.gradient = rule;
     return changed;
   }
+  constexpr Record with_lengths(decltype(OpDef::length_rule) rule) const {
+    Record changed = *this;
+    changed.op_.length_rule = rule;
+    return changed;
+  }
   constexpr Record also_called(std::string_view names) const {
     Record changed = *this;
     changed.op_.also_called = names;

@@ -2,6 +2,7 @@
 #include "graph/base/stop.h"
 #include "graph/ops/forms.h"
 #include "graph/ops/gradient_rules.h"
+#include "graph/ops/length_rules.h"
 #include "graph/ops/op_table.h"
 #include "graph/ops/rules.h"
 #include "graph/ops/sums.h"
@@ -64,6 +65,7 @@ constexpr Record scan(std::string_view signature, std::string_view summary) {
                 {optional("axis", Type::integer), with_default("exclusive", Type::boolean, false),
                  with_default("reverse", Type::boolean, false)},
                 summary, scan_type<name, product>, linear_cost, scan_reference<product>)
+      .with_lengths(product ? lengths::cumulative_prod : lengths::cumulative_sum)
       .of_class(CostClass::scan, form_of_axis);
 }
 

@@ -5,6 +5,7 @@
 
 #include "graph/base/stop.h"
 #include "graph/ops/gradient_rules.h"
+#include "graph/ops/length_rules.h"
 #include "graph/ops/op_table.h"
 #include "graph/ops/places.h"
 #include "graph/ops/wrapping.h"
@@ -297,6 +298,7 @@ constexpr AttributeDef kReduction = with_default("reduction", Type::text, "none"
 constexpr OpDef op::take_along_axis = Record("take_along_axis(x, indices, axis?)", 2, {kLastAxis},
                                              "one element of x for each index, along an axis (the last); other axes agree or are 1",
                                              take_along_axis_type, gather_cost, gather_reference<"take_along_axis">)
+                                          .with_lengths(lengths::take_along_axis)
                                           .of_class(CostClass::gather)
                                           .may_fail()
                                           .also_called("take_along_dim, gather_elements, GatherElements")
@@ -306,6 +308,7 @@ constexpr OpDef op::gather_nd =
     Record("gather_nd(x, indices, batch_dims?)", 2, {with_default("batch_dims", Type::integer, std::int64_t{0})},
            "what tuples of indices (the last axis of `indices`) lead to in x, behind `batch_dims` axes in common", gather_nd_type,
            gather_cost, gather_reference<"gather_nd">)
+        .with_lengths(lengths::gather_nd)
         .of_class(CostClass::gather)
         .may_fail()
         .also_called("GatherND")

@@ -3,6 +3,7 @@
 #include "graph/ops/convert.h"
 #include "graph/ops/elementwise.h"
 #include "graph/ops/gradient_rules.h"
+#include "graph/ops/length_rules.h"
 #include "graph/ops/op_table.h"
 
 namespace cleave::ops {
@@ -42,6 +43,7 @@ constexpr OpDef op::where =
     Record("where(condition, x1, x2)", 3, {}, "`x1` where the condition holds, else `x2`", where_type, elementwise_cost<1>, where_reference)
         .promoting(Promotion::common, 1)
         .of_class(CostClass::comparison, run_of_operands)
+        .with_lengths(lengths::elementwise)
         .scalar(scalars::Where::text, scalars::Where::text)
         .differentiated(gradients::where);
 
@@ -74,6 +76,7 @@ constexpr OpDef op::astype =
            "narrower ones modulo 2^bits (300 to u8: 44), to bool by `!= 0`",
            astype_type, elementwise_cost<1>, astype_reference)
         .of_class(CostClass::comparison, run_of_operands)
+        .with_lengths(lengths::elementwise)
         .scalar(scalars::AsType::text, scalars::AsType::text)
         .differentiated(gradients::astype);
 

@@ -5,6 +5,7 @@
 
 #include "graph/ops/forms.h"
 #include "graph/ops/gradient_rules.h"
+#include "graph/ops/length_rules.h"
 #include "graph/ops/op_table.h"
 #include "graph/ops/rules.h"
 #include "graph/ops/strided.h"
@@ -171,30 +172,35 @@ Status bitcast_reference(const OpCall& call) {
 }  // namespace
 
 constexpr OpDef op::transpose = Record("transpose(x)", 1, {}, "swaps the last two axes", transpose_type, copy_cost, transpose_reference)
+                                    .with_lengths(lengths::transpose)
                                     .of_class(CostClass::movement, transpose_form)
                                     .differentiated(gradients::transpose);
 
 constexpr OpDef op::permute_dims =
     Record("permute_dims(x, axes)", 1, {required("axes", Type::integers)}, "axis i of the result is axis `axes[i]` of x", permute_dims_type,
            copy_cost, permute_dims_reference)
+        .with_lengths(lengths::permute_dims)
         .of_class(CostClass::movement, permute_form)
         .differentiated(gradients::permute_dims);
 
 constexpr OpDef op::reshape =
     Record("reshape(x, shape)", 1, {required("shape", Type::shape)}, "the same elements in row-major order; one extent may be -1",
            reshape_type, copy_cost, same_order_reference)
+        .with_lengths(lengths::reshape)
         .of_class(CostClass::movement)
         .keeps_bytes()
         .differentiated(gradients::reshape);
 
 constexpr OpDef op::expand_dims =
     Record("expand_dims(x, axis?)", 1, {kFirstAxis}, "inserts an axis of extent 1", expand_dims_type, copy_cost, same_order_reference)
+        .with_lengths(lengths::expand_dims)
         .of_class(CostClass::movement)
         .keeps_bytes()
         .differentiated(gradients::expand_dims);
 
 constexpr OpDef op::squeeze = Record("squeeze(x, axis)", 1, {required("axis", Type::integers)}, "removes axes of extent 1", squeeze_type,
                                      copy_cost, same_order_reference)
+                                  .with_lengths(lengths::squeeze)
                                   .of_class(CostClass::movement)
                                   .keeps_bytes()
                                   .differentiated(gradients::squeeze);
@@ -202,11 +208,13 @@ constexpr OpDef op::squeeze = Record("squeeze(x, axis)", 1, {required("axis", Ty
 constexpr OpDef op::broadcast_to =
     Record("broadcast_to(x, shape)", 1, {required("shape", Type::shape)}, "repeats axes of extent 1 and adds leading axes",
            broadcast_to_type, copy_cost, broadcast_to_reference)
+        .with_lengths(lengths::broadcast_to)
         .of_class(CostClass::movement, run_of_operands)
         .differentiated(gradients::broadcast_to);
 
 constexpr OpDef op::flip =
     Record("flip(x, axis?)", 1, {optional("axis", Type::integers)}, "reverses the axes (absent: all)", flip_type, copy_cost, flip_reference)
+        .with_lengths(lengths::flip)
         .of_class(CostClass::movement)
         .differentiated(gradients::flip);
 

@@ -6,6 +6,7 @@
 #include "graph/ops/domain.h"
 #include "graph/ops/forms.h"
 #include "graph/ops/gradient_rules.h"
+#include "graph/ops/length_rules.h"
 #include "graph/ops/op_table.h"
 #include "graph/ops/rules.h"
 #include "graph/ops/sums.h"
@@ -73,6 +74,7 @@ template <Name op, bool logarithm>
 constexpr Record softmax_record(std::string_view signature, std::string_view summary) {
   return Record(signature, 1, {kLastAxis}, summary, softmax_type<op>, softmax_cost, softmax_reference<logarithm>)
       .promoting(Promotion::floating)
+      .with_lengths(lengths::softmax)
       .of_class(CostClass::softmax, form_of_axis);
 }
 

@@ -7,6 +7,7 @@
 #include "graph/base/stop.h"
 #include "graph/ops/forms.h"
 #include "graph/ops/gradient_rules.h"
+#include "graph/ops/length_rules.h"
 #include "graph/ops/op_table.h"
 #include "graph/ops/rules.h"
 #include "graph/ops/wrapping.h"
@@ -165,6 +166,7 @@ constexpr OpDef op::sort =
         "sort(x, axis?, descending?)", 1, {kLastAxis, with_default("descending", Type::boolean, false)},
         "sorts an axis (the last); NaN counts as larger than every number",
         [](Types inputs, const Attributes& a) { return sorting_type("sort", false, inputs, a); }, sorting_cost, sorting_reference<false>)
+        .with_lengths(lengths::sort)
         .of_class(CostClass::sort, form_of_axis)
         .differentiated(gradients::sort);
 
@@ -173,12 +175,14 @@ constexpr OpDef op::argsort =
         "argsort(x, axis?, descending?)", 1, {kLastAxis, with_default("descending", Type::boolean, false)},
         "i32 indices that sort an axis (the last); equal elements keep their order",
         [](Types inputs, const Attributes& a) { return sorting_type("argsort", true, inputs, a); }, sorting_cost, sorting_reference<true>)
+        .with_lengths(lengths::sort)
         .of_class(CostClass::sort, form_of_axis)
         .differentiated(GradientRule::zero());
 
 constexpr OpDef op::top_k = Record("top_k(x, k)", 1, {required("k", Type::integer)},
                                    "two results: the k largest elements along the last axis, largest first, and their i32 indices",
                                    top_k_type, sorting_cost, top_k_reference)
+                                .with_lengths(lengths::top_k)
                                 .of_class(CostClass::sort, form_of_axis)
                                 .differentiated(gradients::top_k);
 

@@ -1,5 +1,6 @@
 // to_host and to_accelerator: identities that mark a transfer as intended.
 #include "graph/ops/gradient_rules.h"
+#include "graph/ops/length_rules.h"
 #include "graph/ops/op_table.h"
 #include "graph/ops/rules.h"
 
@@ -20,7 +21,10 @@ Cost no_cost(Types, Types, const Attributes&) {
 }
 
 constexpr Record transfer(std::string_view signature, Side side, std::string_view summary) {
-  return Record(signature, 1, {}, summary, identity_type, no_cost, identity_reference).moves_to(side).keeps_bytes();
+  return Record(signature, 1, {}, summary, identity_type, no_cost, identity_reference)
+      .moves_to(side)
+      .keeps_bytes()
+      .with_lengths(lengths::same);
 }
 
 }  // namespace

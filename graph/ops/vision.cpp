@@ -9,6 +9,7 @@
 #include "graph/base/stop.h"
 #include "graph/ops/convert.h"
 #include "graph/ops/gradient_rules.h"
+#include "graph/ops/length_rules.h"
 #include "graph/ops/op_table.h"
 #include "graph/ops/positions.h"
 #include "graph/ops/rules.h"
@@ -341,6 +342,7 @@ constexpr OpDef op::roi_align =
         "bins of regions x1, y1, x2, y2 of images, by linear interpolation: `avg` or `max`; coordinates `half_pixel` or "
         "`output_half_pixel`. As in ONNX",
         roi_align_type, roi_align_cost, roi_align_reference)
+        .with_lengths(lengths::roi_align)
         .of_class(CostClass::gather)
         .may_fail()
         .also_called("RoiAlign")

@@ -1,6 +1,10 @@
 // same_program: compares region by region and node by node in program order, independent of id numbers.
 #include "graph/passes/same_program.h"
 
+#include <algorithm>
+
+#include "graph/lengths.h"
+
 namespace cleave {
 namespace {
 
@@ -51,6 +55,14 @@ class Comparison {
 
   bool same_value(ValueId x, ValueId y) const { return (x.valid() ? values_[x] : ValueId()) == y; }
 
+  bool same_lengths(const Output& x, const Output& y) const {
+    return std::equal(x.lengths.begin(), x.lengths.end(), y.lengths.begin(), y.lengths.end(),
+                      [&](const Output::Length& left, const Output::Length& right) {
+                        const Output *a = output_named(a_, left.count), *b = output_named(b_, right.count);
+                        return left.axis == right.axis && a && b && same_value(a->value, b->value);
+                      });
+  }
+
   bool same_uses() const {
     for (std::size_t i = 0; i < a_.nodes.size(); ++i) {
       const Node& x = a_.nodes[NodeId(i)];
@@ -67,7 +79,7 @@ class Comparison {
     }
     if (a_.outputs.size() != b_.outputs.size()) return false;
     for (std::size_t i = 0; i < a_.outputs.size(); ++i) {
-      if (!same_value(a_.outputs[i].value, b_.outputs[i].value)) return false;
+      if (!same_value(a_.outputs[i].value, b_.outputs[i].value) || !same_lengths(a_.outputs[i], b_.outputs[i])) return false;
     }
     return true;
   }

@@ -2,6 +2,7 @@
 #include <cmath>
 #include <set>
 
+#include "graph/lengths.h"
 #include "graph/passes/verify_rules.h"
 #include "graph/trips.h"
 
@@ -109,6 +110,24 @@ class Nodes {
     for (std::size_t i = 0; i < graph_.outputs.size(); ++i) {
       const std::string& name = graph_.outputs[i].name;
       if (!names.insert(name).second) findings_.add_output("a second output is named `" + name + "`", i);
+      check_lengths(i);
+    }
+  }
+
+  void say_output(std::size_t output, const std::string& what) {
+    findings_.add_output("the output `" + graph_.outputs[output].name + "` " + what, output);
+  }
+  void check_lengths(std::size_t output) {
+    const std::vector<Output::Length>& lengths = graph_.outputs[output].lengths;
+    const int rank = type(graph_.outputs[output].value).rank();
+    std::set<int> axes;
+    for (const Output::Length& length : lengths) {
+      const Output* count = output_named(graph_, length.count);
+      if (length.axis < 0 || length.axis >= rank)
+        say_output(output, "has a length along axis " + std::to_string(length.axis) + " of " + std::to_string(rank));
+      if (!axes.insert(length.axis).second) say_output(output, "has two lengths along axis " + std::to_string(length.axis));
+      if (!count || !type(count->value).scalar() || !is_integer(type(count->value).dtype) || !count->lengths.empty())
+        say_output(output, "has the length `" + length.count + "`, which is no output that holds an integer scalar");
     }
   }
 

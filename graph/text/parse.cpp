@@ -1,5 +1,7 @@
 // Parser of the text form, which print.cpp describes: builds a Graph line by line, with an explicit stack of open blocks.
+#include <algorithm>
 #include <array>
+#include <limits>
 #include <set>
 
 #include "graph/base/exceptions.h"
@@ -194,7 +196,15 @@ bool Parser::output() {
   Output output;
   in_.skip_spaces();
   output_positions_.push_back(in_.mark());
-  if (!in_.quoted(output.name) || !use(output.value, false) || !optional_location(output.location)) return false;
+  if (!in_.quoted(output.name) || !use(output.value, false)) return false;
+  while (in_.accept_word("length")) {
+    std::uint32_t axis = 0;
+    Output::Length length;
+    if (!in_.unsigned_number(axis) || !in_.quoted(length.count)) return false;
+    length.axis = static_cast<int>(std::min<std::uint32_t>(axis, std::numeric_limits<int>::max()));
+    output.lengths.push_back(std::move(length));
+  }
+  if (!optional_location(output.location)) return false;
   graph_.outputs.push_back(std::move(output));
   return true;
 }

@@ -45,6 +45,12 @@ class Printer {
       put_quoted(out_, output.name);
       out_ += ' ';
       put_use(output.value);
+      for (const Output::Length& length : output.lengths) {
+        out_ += " length ";
+        put_integer(out_, length.axis);
+        out_ += ' ';
+        put_quoted(out_, length.count);
+      }
       end_line(output.location);
     }
     return std::move(out_);

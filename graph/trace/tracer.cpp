@@ -159,6 +159,7 @@ bool Tracer::has_errors() const {
 
 Graph Tracer::finish_written() {
   State_& s = *state_;
+  s.add_counts();
   if (s.graph.ok()) s.graph.diagnostics.append(find_unused(s.graph, s.asked));
   return finish();
 }
@@ -171,6 +172,7 @@ Graph Tracer::finish() {
   State_& s = *state_;
   CLEAVE_CHECK(s.frames.empty(), "a loop or branch was begun but not ended");
   if (!s.graph.ok()) return std::move(s.graph);
+  s.add_counts();
   add_entry_counts();
   Graph graph = s.out_of_order ? in_program_order(std::move(s.graph)) : std::move(s.graph);
 #ifndef NDEBUG

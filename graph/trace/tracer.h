@@ -85,6 +85,20 @@ class Tracer {
   [[nodiscard]] const TensorType* type(const Operand& operand) const;  ///< null for poison; a literal's default scalar type
   [[nodiscard]] const Graph& graph() const;                            ///< the graph built so far
 
+  // --- sizes that depend on data ---------------------------------------------------------------------------------------------------
+  // A value may have a length along an axis: only its first elements count, as many as an i64 scalar says, and those behind them mean
+  // nothing. Operations follow their length rules (graph/ops/length_rules.h); one that does not take such values is a mistake. A run
+  // returns the first elements of outputs.
+  /// `most`: the largest possible number, if that is less than the extent.
+  void set_length(const Operand& value, int axis, const Operand& count, std::optional<std::int64_t> most = std::nullopt);
+  [[nodiscard]] Lengths lengths(const Operand& value) const;            ///< empty: all elements count
+  [[nodiscard]] std::optional<std::int64_t> most(ValueId count) const;  ///< the largest possible number, for counts of lengths
+  [[nodiscard]] bool any_lengths() const;                               ///< whether any value has a length
+  /// `value` with neutral elements behind its lengths, and without lengths.
+  Operand masked(const Operand& value, Neutral neutral, const SourceLocation& location);
+  void begin_whole();  ///< operations recorded from here on take values with all of their elements; calls nest
+  void end_whole();
+
   // --- control flow: begin, trace the inside, end; strictly nested -----------------------------------------------------------------
   struct State {
     std::string name;  ///< name of the carried value, or empty

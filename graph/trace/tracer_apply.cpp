@@ -115,6 +115,13 @@ Tracer::State_::Recorded Tracer::State_::record(const OpDef& op, std::span<const
   } else if (std::optional<Literal> folded = fold_literals(op, inputs, attributes)) {
     return {true, folded, 0, 1};
   }
+  std::vector<Lengths> lengths_of_results;
+  std::vector<Operand> masked_inputs;
+  if (has_lengths(inputs)) {
+    masked_inputs.assign(inputs.begin(), inputs.end());
+    if (!apply_lengths(op, masked_inputs, attributes, location, lengths_of_results)) return {};
+    inputs = masked_inputs;
+  }
   std::optional<std::vector<TensorType>> results = checked_results(op, inputs, attributes, location);
   if (!results) return {};
 
@@ -136,6 +143,7 @@ Tracer::State_::Recorded Tracer::State_::record(const OpDef& op, std::span<const
   if (!frames.empty() && op.purity_for(node.attributes) == Purity::effect && may_fail_on_purpose(op)) frames.back().may_end = true;
   const std::size_t first = graph.values.size();
   for (TensorType& result : *results) add_result(id, std::move(result), region);
+  set_lengths(first, lengths_of_results);
   return {true, std::nullopt, first, results->size()};
 }
 
@@ -166,6 +174,13 @@ std::vector<Operand> Tracer::compose(const OpDef& op, std::span<const Operand> i
     state_->error(refused->kind, location, std::move(refused->message));
     return {1, Operand()};
   }
+  std::vector<Lengths> lengths_of_results;
+  std::vector<Operand> masked_inputs;
+  if (state_->has_lengths(inputs)) {
+    masked_inputs.assign(inputs.begin(), inputs.end());
+    if (!state_->apply_lengths(op, masked_inputs, attributes, location, lengths_of_results)) return {1, Operand()};
+    inputs = masked_inputs;
+  }
   const auto wanted = state_->checked_results(op, inputs, attributes, location);
   if (!wanted) return {1, Operand()};
   Parts operands;
@@ -173,7 +188,9 @@ std::vector<Operand> Tracer::compose(const OpDef& op, std::span<const Operand> i
 
   push_scope(std::string(op.name), location);
   Composer composer(*this, location);
+  begin_whole();
   const Parts parts = op.expand(composer, operands, attributes);
+  end_whole();
   CLEAVE_CHECK(parts.size() == wanted->size(), "a composite function gives another number of results than its type rule");
   std::vector<Operand> results;
   for (std::size_t i = 0; i < parts.size(); ++i) {
@@ -182,6 +199,8 @@ std::vector<Operand> Tracer::compose(const OpDef& op, std::span<const Operand> i
     CLEAVE_CHECK(!given || *given == (*wanted)[i], "a composite function gives another type than its type rule");
   }
   pop_scope();
+  for (std::size_t i = 0; i < results.size() && i < lengths_of_results.size(); ++i)
+    for (const Length& length : lengths_of_results[i]) set_length(results[i], length.axis, length.count);
   return results;
 }
 

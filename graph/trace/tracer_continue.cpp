@@ -10,6 +10,7 @@ void Tracer::State_::insert_at(RegionId where, NodeId before) {
   std::vector<NodeId>& nodes = graph.regions[where].nodes;
   const auto at = before.valid() ? std::find(nodes.begin(), nodes.end(), before) : nodes.end();
   CLEAVE_CHECK(!before.valid() || at != nodes.end(), "a node of another region");
+  if (!frames.empty()) out_of_order = true;
   Insertion insertion{region, where, std::vector<NodeId>(at, nodes.end()), std::move(open)};
   nodes.erase(at, nodes.end());
   insertions.push_back(std::move(insertion));

@@ -5,6 +5,7 @@
 //   tracer_apply.cpp    one op: attributes, promotion, type rule
 //   tracer_control.cpp  frames and loops
 //   tracer_branch.cpp   branches
+//   tracer_lengths.cpp  values of which only the first elements count
 //   tracer_entries.cpp  counts of entries, which are states
 //   tracer_continue.cpp insertion into finished graphs
 #pragma once
@@ -12,6 +13,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "graph/length_call.h"
 #include "graph/trace/predicate_text.h"
 #include "graph/trace/tracer.h"
 
@@ -84,6 +86,10 @@ struct Tracer::State_ {
   std::vector<TensorType> types;                                                             ///< scratch of record()
   std::vector<ValueId> values;                                                               ///< scratch of record()
 
+  std::unordered_map<std::uint32_t, Lengths> lengths;    ///< by value
+  std::unordered_map<std::uint32_t, std::int64_t> most;  ///< the largest possible value of a count
+  int whole = 0;                                         ///< above 0: operations take values with all of their elements
+
   /// The last name that the user gave `value`; null if there is none.
   [[nodiscard]] const GivenName* given_name(ValueId value) const;
   /// Where the user gave `value` that name; null if he did not.
@@ -117,6 +123,17 @@ struct Tracer::State_ {
   bool check_common_type(const OpDef& op, std::span<const Operand> inputs, const SourceLocation& location);
   /// Fills `values` with the promoted operands of `op`.
   bool promote_operands(const OpDef& op, std::span<const Operand> inputs, const SourceLocation& location);
+
+  [[nodiscard]] bool has_lengths(std::span<const Operand> inputs) const;
+  ValueId record_whole(const OpDef& op, std::span<const Operand> inputs, Attributes attributes, const SourceLocation& location);
+  Operand masked(const Operand& value, int axis, ValueId count, Neutral neutral, const SourceLocation& location);
+  ValueId checked(std::shared_ptr<const HostFunction> check, std::span<const Operand> counts, const SourceLocation& location);
+  /// Applies the length rule of `op`: replaces operands by masked ones, and states the lengths of the results. False after a mistake.
+  bool apply_lengths(const OpDef& op, std::vector<Operand>& inputs, const Attributes& attributes, const SourceLocation& location,
+                     std::vector<Lengths>& results);
+  void set_length(ValueId value, const Length& length);
+  void set_lengths(std::size_t first, const std::vector<Lengths>& results);
+  void add_counts();
 
   /// A checked predicate; none after a mistake.
   ValueId predicate(const Operand& operand, const SourceLocation& location, std::string_view what);

@@ -12,6 +12,7 @@
 #include "graph/base/spelling.h"
 #include "graph/base/utf8.h"
 #include "graph/gradient/differentiate.h"
+#include "graph/lengths.h"
 #include "graph/states.h"
 #include "graph/trace/save_points.h"
 #include "tools/cli/crash.h"
@@ -46,8 +47,10 @@ Status check_outputs(const Graph& graph, const Options& options) {
 Status add_states(const Graph& graph, Executor& executor, RunResult& last) {
   std::vector<std::pair<std::string, Array>> outputs = std::exchange(last.outputs, {});
   const std::vector<GraphState> states = states_of(graph);
+  const std::vector<bool> count = count_outputs(graph);
   auto next = outputs.begin();
   for (std::size_t i = 0; i < graph.outputs.size(); ++i) {
+    if (count[i]) continue;
     const auto state = std::find_if(states.begin(), states.end(), [&](const GraphState& each) { return each.output == i; });
     if (state == states.end()) {
       last.outputs.push_back(std::move(*next++));

@@ -151,9 +151,8 @@ Status RunReport::deliver(const Console& console) const {
 
 Status RunReport::write_files() const {
   for (const auto& [name, file] : options_.outputs)
-    for (const auto& [output, array] : last_->outputs)
-      if (output == name)
-        if (Status written = file.ends_with(".txt") ? write_text(file, array) : write_npy(file, array); !written) return written;
+    if (const Array* array = last_->output(name))
+      if (Status written = file.ends_with(".txt") ? write_text(file, *array) : write_npy(file, *array); !written) return written;
   return options_.profile_file.empty() ? Status() : merge_profiles(observed_).save(options_.profile_file);
 }
 

@@ -2,6 +2,7 @@
 // has a value hands it in (the host, or EarlyOutputs, which watches its channel); the value is copied and reported once.
 #pragma once
 
+#include <algorithm>
 #include <mutex>
 #include <optional>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "graph/base/boundary.h"
 #include "graph/base/exceptions.h"
 #include "graph/graph.h"
+#include "graph/lengths.h"
 #include "graph/states.h"
 
 namespace cleave::runtime {
@@ -37,12 +39,10 @@ class Outputs {
   template <class Copy>
   Status hand_in(ValueId value, Copy&& copy) {
     if (!listening() || !has(value) || !claim(item(value))) return {};
-    const Array& array = item(value).array.emplace(copy());
-    return detail::guard_user("`on_output`", [&]() -> Status {
-      for (std::size_t i = 0; i < state_.size(); ++i)
-        if (graph_.outputs[i].value == value && !state_[i]) call_foreign("`on_output`", {}, [&] { tell_(graph_.outputs[i].name, array); });
-      return {};
-    });
+    Array array = copy();
+    for (const std::size_t output : complete(value, std::move(array)))
+      if (Status told = tell(graph_.outputs[output]); !told) return told;
+    return {};
   }
   /// The array that was handed in, if any. Valid once all threads that hand in values are done.
   [[nodiscard]] const std::optional<Array>& array(ValueId value) const { return items_[static_cast<std::size_t>(item_of_[value])].array; }
@@ -50,13 +50,42 @@ class Outputs {
  private:
   static constexpr std::int32_t kNone = -1;
   struct Item {
-    bool claimed = false;  ///< guarded by the mutex
-    std::optional<Array> array;
+    bool claimed = false;        ///< guarded by the mutex
+    std::optional<Array> array;  ///< likewise, until all threads that hand in values are done
   };
   Item& item(ValueId value) { return items_[static_cast<std::size_t>(item_of_[value])]; }
   bool claim(Item& item) {
     const std::lock_guard lock(mutex_);
     return !std::exchange(item.claimed, true);
+  }
+
+  /// Whether the values of the counts of an output are there. Called under the lock.
+  bool has_counts(const Output& output) {
+    return std::all_of(output.lengths.begin(), output.lengths.end(),
+                       [&](const Output::Length& length) { return item(output_named(graph_, length.count)->value).array.has_value(); });
+  }
+  /// Stores the array of `value`. Returns the outputs that have all their values with this one.
+  std::vector<std::size_t> complete(ValueId value, Array array) {
+    const std::lock_guard lock(mutex_);
+    item(value).array.emplace(std::move(array));
+    std::vector<std::size_t> ready;
+    for (std::size_t i = 0; i < state_.size(); ++i) {
+      const Output& output = graph_.outputs[i];
+      const bool needs = output.value == value || std::any_of(output.lengths.begin(), output.lengths.end(), [&](const auto& length) {
+                           return output_named(graph_, length.count)->value == value;
+                         });
+      if (needs && !state_[i] && item(output.value).array && has_counts(output)) ready.push_back(i);
+    }
+    return ready;
+  }
+  Status tell(const Output& output) {
+    const Result<Array> array =
+        cut_to_lengths(graph_, output, *item(output.value).array, [&](ValueId count) { return *item(count).array; });
+    if (!array) return array.error();
+    return detail::guard_user("`on_output`", [&]() -> Status {
+      call_foreign("`on_output`", {}, [&] { tell_(output.name, *array); });
+      return {};
+    });
   }
 
   const Graph& graph_;

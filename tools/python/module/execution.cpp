@@ -127,6 +127,11 @@ class Log {
   std::optional<SharedObject> function_;
 };
 
+/// Whether an output is a part of the caller's array, as its size depends on data.
+bool is_cut(const Array& array, nb::handle given) {
+  return to_writable_array(given).size() != array.size();
+}
+
 /// The results of a run as cleave.Results, a dict with more attributes. `out`: arrays of the caller that were written.
 nb::object to_results(std::vector<std::pair<std::string, Array>> outputs, bool writable, double seconds, double simulated_seconds,
                       nb::handle out = nb::none()) {
@@ -135,7 +140,7 @@ nb::object to_results(std::vector<std::pair<std::string, Array>> outputs, bool w
   for (auto& [name, array] : outputs) {
     const nb::object key = nb::cast(name);
     PyObject* const given = out.is_none() ? nullptr : PyDict_GetItem(out.ptr(), key.ptr());
-    const nb::object value = given ? nb::borrow(given) : to_numpy(std::move(array), writable);
+    const nb::object value = given && !is_cut(array, given) ? nb::borrow(given) : to_numpy(std::move(array), writable);
     if (PyDict_SetItem(results.ptr(), key.ptr(), value.ptr()) != 0) throw nb::python_error();
   }
   results.attr("seconds") = seconds;

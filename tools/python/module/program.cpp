@@ -10,6 +10,7 @@
 #include "executor/api/wiring.h"
 #include "executor/arguments/saved_states.h"
 #include "graph/base/exceptions.h"
+#include "graph/lengths.h"
 #include "graph/passes/seed.h"
 #include "graph/statement_paths.h"
 #include "graph/states.h"
@@ -108,8 +109,11 @@ Leaves leaves(const Program& program, NodeKind kind) {
 using Outputs = nb::typed<nb::list, nb::typed<nb::tuple, nb::str, nb::str>>;
 Outputs outputs(const Program& program) {
   Outputs result;
-  for (const Output& output : program.graph->outputs)
-    result.append(nb::make_tuple(output.name, to_string(program.graph->values[output.value].type)));
+  const std::vector<bool> count = count_outputs(*program.graph);
+  for (std::size_t i = 0; i < count.size(); ++i) {
+    const Output& output = program.graph->outputs[i];
+    if (!count[i]) result.append(nb::make_tuple(output.name, to_string(program.graph->values[output.value].type)));
+  }
   return result;
 }
 

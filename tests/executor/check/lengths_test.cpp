@@ -1,0 +1,271 @@
+// Values of which only the first elements count: every op that takes them gives, for every length, what it gives on the cut operands; and
+// outputs of a run are cut to their lengths.
+#include "graph/lengths.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "executor/check/reference.h"
+#include "graph/passes/pass_table.h"
+#include "graph/passes/same_program.h"
+#include "graph/passes/verify.h"
+#include "graph/states.h"
+#include "graph/text/text.h"
+#include "graph/trace/tracer.h"
+#include "tests/support/namespaces.h"
+#include "tests/support/op_samples.h"
+
+namespace cleave::testing {
+namespace {
+
+SourceLocation line(int number) {
+  return {std::make_shared<const std::string>("model.yaml"), number, 1, nullptr};
+}
+
+Array cut(const Array& array, int axis, std::int64_t count) {
+  Graph graph;
+  Tracer tracer("cut");
+  const Operand x = tracer.input("x", array.type(), {}, line(1)), n = tracer.input("n", {DType::i64, {}}, {}, line(1));
+  tracer.set_length(x, axis, n);
+  tracer.output("y", x, line(2));
+  graph = tracer.finish();
+  Result<Array> result = cut_to_lengths(graph, graph.outputs[0], array, [&](ValueId) { return Array::scalar(count); });
+  return result ? *std::move(result) : Array();
+}
+
+/// `array` with elements behind the first `count` along `axis` that would spoil any result that depends on them.
+Array spoiled(const Array& array, int axis, std::int64_t count) {
+  Array copy = array;
+  const auto at = static_cast<std::size_t>(axis);
+  std::int64_t inner = 1;
+  for (std::size_t i = at + 1; i < array.shape().size(); ++i) inner *= array.shape()[i];
+  dispatch(array.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    T* data = copy.template mutable_data<T>();
+    for (std::int64_t i = 0; i < copy.size(); ++i) {
+      if (i / inner % array.shape()[at] < count) continue;
+      if constexpr (std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>)
+        data[i] = T(std::nanf(""));
+      else if constexpr (std::is_floating_point_v<T>)
+        data[i] = std::numeric_limits<T>::quiet_NaN();
+      else if constexpr (std::is_same_v<T, bool>)
+        data[i] = true;
+      else
+        data[i] = std::numeric_limits<T>::max();
+    }
+  });
+  return copy;
+}
+
+/// A call of which some operands have one length along an axis each.
+struct Call {
+  const OpSample& sample;
+  std::vector<int> axes;  ///< by operand; -1: none
+  std::int64_t extent = 0;
+};
+
+/// The results of a call; nothing if the op does not take such operands or such values. `whole`: the operands are cut instead.
+std::optional<std::vector<Array>> results_of(const Call& call, std::int64_t count, bool whole) {
+  Tracer tracer("call");
+  std::vector<Operand> operands;
+  std::map<std::string, Array> inputs;
+  const Operand length = tracer.input("n", {DType::i64, {}}, {}, line(1));
+  inputs.emplace("n", Array::scalar(count));
+  for (std::size_t i = 0; i < call.sample.inputs.size(); ++i) {
+    const Array& given = call.sample.inputs[i];
+    const bool has_length = call.axes[i] >= 0;
+    const Array array = !has_length ? given : whole ? cut(given, call.axes[i], count) : spoiled(given, call.axes[i], count);
+    const std::string name = "x" + std::to_string(i);
+    operands.push_back(tracer.input(name, array.type(), {}, line(1)));
+    if (has_length && !whole) tracer.set_length(operands.back(), call.axes[i], length);
+    inputs.emplace(name, array);
+  }
+  const std::vector<Operand> results = tracer.apply(*call.sample.op, operands, call.sample.attributes, line(2));
+  if (tracer.has_errors()) return std::nullopt;
+  for (std::size_t i = 0; i < results.size(); ++i) tracer.output("y" + std::to_string(i), results[i], line(3));
+  const Graph graph = tracer.finish();
+  EXPECT_TRUE(verify(graph).empty());
+  const Result<RunResult> ran = runtime::run_reference(graph, {.inputs = std::move(inputs)});
+  if (!ran) return std::nullopt;
+  std::vector<Array> arrays;
+  for (const auto& [name, array] : ran->outputs) arrays.push_back(array);
+  return arrays;
+}
+
+bool close(const Array& a, const Array& b) {
+  if (a.type() != b.type()) return false;
+  for (std::int64_t i = 0; i < a.size(); ++i) {
+    const double x = a.at(i), y = b.at(i);
+    if (std::isnan(x) != std::isnan(y)) return false;
+    if (!std::isnan(x) && x != y && std::abs(x - y) > 1e-2 * std::max(std::abs(x), std::abs(y)) + 1e-3) return false;
+  }
+  return true;
+}
+
+/// The ways to give the operands of a sample a length: one of them along one axis, or all of them along axes that broadcasting aligns, or
+/// all along the same axis counted from the front.
+std::vector<Call> calls_of(const OpSample& sample) {
+  std::vector<Call> calls;
+  const std::size_t count = sample.inputs.size();
+  const auto add = [&](std::vector<int> axes, std::int64_t extent) {
+    if (extent > 1 && extent <= 8) calls.push_back({sample, std::move(axes), extent});
+  };
+  for (std::size_t i = 0; i < count; ++i) {
+    for (int axis = 0; axis < sample.inputs[i].type().rank(); ++axis) {
+      const std::int64_t extent = sample.inputs[i].shape()[static_cast<std::size_t>(axis)];
+      std::vector<int> one(count, -1);
+      one[i] = axis;
+      add(one, extent);
+      if (i > 0 || count == 1) continue;
+      for (const bool from_front : {true, false}) {
+        std::vector<int> all(count, -1);
+        for (std::size_t k = 0; k < count; ++k) {
+          const int at = from_front ? axis : axis - sample.inputs[0].type().rank() + sample.inputs[k].type().rank();
+          if (at >= 0 && at < sample.inputs[k].type().rank() && sample.inputs[k].shape()[static_cast<std::size_t>(at)] == extent)
+            all[k] = at;
+        }
+        add(all, extent);
+      }
+    }
+  }
+  return calls;
+}
+
+TEST(Lengths, EveryOpGivesWhatItGivesOnTheCutOperands) {
+  std::map<std::string, int> compared;
+  std::vector<OpSample> samples = op_samples();
+  for (OpSample& each : composite_samples()) samples.push_back(std::move(each));
+  std::map<std::string, int> seen;
+  for (const OpSample& sample : samples) {
+    const std::string name(sample.op->name);
+    if (sample.special || sample.op->purity != Purity::pure || (sample.op->elementwise() && ++seen[name] > 4)) continue;
+    for (const Call& call : calls_of(sample)) {
+      for (std::int64_t n = 0; n <= call.extent; ++n) {
+        const auto got = results_of(call, n, false);
+        const auto wanted = got ? results_of(call, n, true) : std::nullopt;
+        if (!got || !wanted) continue;
+        ++compared[name];
+        ASSERT_EQ(got->size(), wanted->size());
+        for (std::size_t i = 0; i < got->size(); ++i)
+          EXPECT_TRUE(close((*got)[i], (*wanted)[i])) << describe(sample) << ", " << n << " of " << call.extent << " elements, result " << i
+                                                      << ": " << to_string((*got)[i]) << ", not " << to_string((*wanted)[i]);
+      }
+    }
+  }
+  for (const OpDef* op : all_functions())
+    if (op->length_rule && !compared.contains(std::string(op->name)) && op->name != "to_host" && op->name != "to_accelerator" &&
+        op->name != "roi_align")
+      ADD_FAILURE() << "no sample of `" << op->name << "` with a length was compared";
+  EXPECT_GE(compared.size(), 60u);
+}
+
+/// A program that returns the first elements of `x` along both axes.
+Graph two_lengths() {
+  Tracer tracer("two");
+  const Operand x = tracer.input("x", {DType::f32, {2, 3}}, {}, line(1));
+  const Operand n = tracer.input("n", {DType::i64, {}}, {}, line(2)), m = tracer.input("m", {DType::i64, {}}, {}, line(3));
+  tracer.set_length(x, 0, n);
+  tracer.set_length(x, 1, m);
+  const Operand doubled[] = {x, x};
+  tracer.output("y", tracer.call(*find_op("add"), doubled, {}, line(4)), line(5));
+  return tracer.finish();
+}
+
+TEST(Lengths, OutputsAreCutToThem) {
+  const Graph graph = two_lengths();
+  ASSERT_TRUE(graph.ok());
+  ASSERT_EQ(graph.outputs.size(), 3u);
+  EXPECT_EQ(count_outputs(graph), (std::vector<bool>{false, true, true}));
+  const auto run = [&](std::int64_t n, std::int64_t m) {
+    return runtime::run_reference(
+        graph, {.inputs = {{"x", Array::of<float>({2, 3}, {1, 2, 3, 4, 5, 6})}, {"n", Array::scalar(n)}, {"m", Array::scalar(m)}}});
+  };
+  const Result<RunResult> result = run(2, 2);
+  ASSERT_TRUE(result.ok()) << result.error().message;
+  ASSERT_EQ(result->outputs.size(), 1u) << "counts are no outputs that a run shows";
+  EXPECT_EQ(to_string(*result->output("y")), "[[2.0, 4.0], [8.0, 10.0]]");
+  EXPECT_EQ(to_string(*result->output("y.count")), "2");
+  EXPECT_EQ(to_string(*result->output("y.count1")), "2");
+  EXPECT_EQ(run(0, 3)->output("y")->shape(), (Shape{0, 3}));
+  const Result<RunResult> too_many = run(3, 3);
+  ASSERT_FALSE(too_many.ok());
+  EXPECT_EQ(too_many.error().message, "`y` has 3 elements along axis 0, and there is room for 2");
+  EXPECT_EQ(too_many.error().location.line, 5);
+  EXPECT_FALSE(run(1, -1).ok());
+}
+
+TEST(Lengths, AreKeptByTextAndPasses) {
+  const Graph graph = two_lengths();
+  const std::string text = print(graph);
+  EXPECT_NE(text.find(" length 0 \"y.count\" length 1 \"y.count1\""), std::string::npos) << text;
+  const Result<Graph> again = parse_graph(text, "two.graph");
+  ASSERT_TRUE(again.ok()) << again.error().message;
+  EXPECT_TRUE(same_program(graph, *again));
+  EXPECT_EQ(again->outputs[0].lengths, graph.outputs[0].lengths);
+  EXPECT_EQ(print(*again), text);
+  const Graph simple = run_passes(graph, {});
+  EXPECT_EQ(simple.outputs[0].lengths, graph.outputs[0].lengths);
+}
+
+TEST(Lengths, OfAWrongGraphAreFound) {
+  const auto broken = [](const std::function<void(Output&)>& change) {
+    Graph graph = two_lengths();
+    change(graph.outputs[0]);
+    const std::vector<std::string> found = verify(graph);
+    return found.empty() ? "" : found.front();
+  };
+  EXPECT_EQ(broken([](Output& y) { y.lengths[0].axis = 2; }), "the output `y` has a length along axis 2 of 2");
+  EXPECT_EQ(broken([](Output& y) { y.lengths[1].axis = 0; }), "the output `y` has two lengths along axis 0");
+  EXPECT_EQ(broken([](Output& y) { y.lengths[0].count = "y"; }),
+            "the output `y` has the length `y`, which is no output that holds an integer scalar");
+  EXPECT_EQ(broken([](Output& y) { y.lengths[0].count = "?"; }),
+            "the output `y` has the length `?`, which is no output that holds an integer scalar");
+}
+
+TEST(Lengths, AStateHasNone) {
+  Graph graph = two_lengths();
+  const Status kept = keep_state(graph, "x", "y");
+  ASSERT_FALSE(kept.ok());
+  EXPECT_EQ(kept.error().message, "x=y: a state keeps its size, and that of `y` depends on data");
+}
+
+TEST(Lengths, OfOperandsMustBeEqual) {
+  Tracer tracer("equal");
+  const Operand x = tracer.input("x", {DType::f32, {3}}, {}, line(1)), y = tracer.input("y", {DType::f32, {3}}, {}, line(2));
+  const Operand n = tracer.input("n", {DType::i64, {}}, {}, line(3)), m = tracer.input("m", {DType::i64, {}}, {}, line(4));
+  tracer.set_length(x, 0, n);
+  tracer.set_length(y, 0, m);
+  const Operand both[] = {x, y};
+  tracer.output("z", tracer.call(*find_op("add"), both, {}, line(6)), line(7));
+  const Graph graph = tracer.finish();
+  ASSERT_TRUE(graph.ok());
+  const auto run = [&](std::int64_t a, std::int64_t b) {
+    const Array ones = Array::of<float>({3}, {1, 2, 3});
+    return runtime::run_reference(graph, {.inputs = {{"x", ones}, {"y", ones}, {"n", Array::scalar(a)}, {"m", Array::scalar(b)}}});
+  };
+  EXPECT_EQ(to_string(*run(2, 2)->output("z")), "[2.0, 4.0]");
+  const Result<RunResult> differ = run(2, 3);
+  ASSERT_FALSE(differ.ok());
+  EXPECT_NE(differ.error().message.find("the operands are 2 and 3 elements long, and must be of equal length"), std::string::npos)
+      << differ.error().message;
+  EXPECT_EQ(differ.error().location.line, 6);
+}
+
+TEST(Lengths, AnOpThatDoesNotTakeThemIsAMistake) {
+  Tracer tracer("refused");
+  const Operand x = tracer.input("x", {DType::f32, {3, 3}}, {}, line(1)), n = tracer.input("n", {DType::i64, {}}, {}, line(2));
+  tracer.set_length(x, 0, n);
+  const Operand one[] = {x}, two[] = {x, tracer.input("w", {DType::f32, {3, 3}}, {}, line(3))};
+  EXPECT_TRUE(tracer.call(*find_op("inv"), one, {}, line(4)).poisoned());
+  EXPECT_TRUE(tracer.call(*find_op("add"), two, {}, line(5)).poisoned());
+  const Graph graph = tracer.finish();
+  ASSERT_EQ(graph.diagnostics.size(), 2u);
+  EXPECT_EQ(graph.diagnostics.begin()[0].message, "`inv` does not take values whose size depends on data");
+  EXPECT_EQ(graph.diagnostics.begin()[1].message, "`add` cannot combine an operand of data-dependent size with one of fixed size");
+}
+
+}  // namespace
+}  // namespace cleave::testing
