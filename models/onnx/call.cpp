@@ -22,7 +22,8 @@ Call::Call(GraphReader& reader, Environment& names, const NodeProto& node, const
       row_(row),
       where_(std::move(location)),
       version_(version),
-      operands_(std::move(operands)) {}
+      operands_(std::move(operands)),
+      first_value_(reader.tracer().graph().values.size()) {}
 
 Tracer& Call::tracer() {
   return reader_.tracer();

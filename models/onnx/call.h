@@ -122,6 +122,11 @@ class Call : public Composer {
   std::optional<int> axis(std::int64_t axis, int rank);
   std::optional<std::vector<std::int64_t>> axes(const std::vector<std::int64_t>& axes, int rank);
 
+  /// Whether a value was made for this node, so that no other node reads it yet.
+  [[nodiscard]] bool made_here(const Part& part) const {
+    return part.operand().value.valid() && part.operand().value.index >= first_value_;
+  }
+
   /// Lowers a subgraph of this node (an arm, a body) with values for its inputs. It sees the names around the node.
   Values inline_graph(std::string_view graph, Values inputs);
   /// The names of the inputs and outputs that a graph declares.
@@ -148,6 +153,7 @@ class Call : public Composer {
   int version_;
   Values operands_;
   Value none_;
+  std::size_t first_value_;  ///< the number of values before this node
   std::set<std::string, std::less<>> asked_;
   bool incomplete_ = false;  ///< a missing operand was reported: what follows from it is not
 };

@@ -13,10 +13,7 @@ Values cast(Call& c) {
   const std::optional<ElementType> to = c.element("to");
   const Narrowing how = narrowing(c);
   if (!to) return c.has_attribute("to") ? c.poison() : c.mistake(DiagnosticKind::type, "`Cast` needs the attribute `to`");
-  Value result = converted(c, c.value(0), *to, how);
-  result.count = c.value(0).count;
-  result.axis = c.value(0).axis;
-  return {result};
+  return {converted(c, c.value(0), *to, how)};
 }
 
 Values cast_like(Call& c) {
@@ -30,7 +27,7 @@ Values cast_like(Call& c) {
 std::span<const Lowering> conversion_lowerings() {
   static constexpr Lowering kRows[] = {
       {"Cast", 6, cast, {}, true},
-      {"CastLike", 15, cast_like},
+      {"CastLike", 15, cast_like, {}, true},
   };
   return kRows;
 }

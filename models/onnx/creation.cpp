@@ -1,5 +1,7 @@
 // Lowerings of operators that create values: constants, ranges, random numbers.
-#include "models/onnx/call.h"
+#include <algorithm>
+
+#include "models/onnx/lengths.h"
 
 namespace cleave::models::onnx {
 namespace {
@@ -31,22 +33,47 @@ Values constant(Call& c) {
 
 /// Fills a shape with one value: by `full`, or by a broadcast constant for a u64 that `full` cannot represent exactly.
 Values constant_of_shape(Call& c) {
-  const auto shape = c.known_integers(0, "the shape of its result");
-  if (!shape) return c.poison();
+  const auto wanted = extents(c, 0, "the shape of its result");
+  if (!wanted) return c.poison();
+  Shape shape;
+  for (const Extent& extent : *wanted) shape.push_back(extent.most);
   const Array value = c.has_attribute("value") ? c.tensor("value").value_or(Array()) : Array();
   if (value.size() != 1) return c.mistake(DiagnosticKind::value, "`ConstantOfShape`: `value` is one element");
   const NarrowType* const narrow = c.narrow_tensor("value");
   AttributeValue element = value.at(0);
   if (value.dtype() == DType::boolean) element = value.at(0) != 0;
   if (value.dtype() == DType::i64) element = *value.data<std::int64_t>();
+  Part result;
   if (value.dtype() == DType::u64 && value.at(0) >= 0x1p53)
-    return {c(op::broadcast_to, {c.reshape(c.constant(value), {})}, {{"shape", *shape}})};
-  const Part filled = c(op::full, std::initializer_list<Part>{}, {{"shape", *shape}, {"value", element}, {"dtype", value.dtype()}});
-  return {{filled, narrow}};
+    result = c(op::broadcast_to, {c.reshape(c.constant(value), {})}, {{"shape", shape}});
+  else
+    result = c(op::full, std::initializer_list<Part>{}, {{"shape", shape}, {"value", element}, {"dtype", value.dtype()}});
+  for (std::size_t i = 0; i < wanted->size(); ++i)
+    if ((*wanted)[i].count) result = with_length(c, result, *(*wanted)[i].count, static_cast<int>(i));
+  return {{result, narrow}};
+}
+
+/// A range of integers that ends at a number of the program, with a known start and a known step above 0; nothing if it is another one.
+std::optional<Part> range_to_length(Call& c) {
+  if (!is_integer(c[0].dtype()) || !c.known(0) || !c.known(2) || c.known(1) || !c[1].operand().value.valid()) return std::nullopt;
+  const auto start = c.known_integers(0, ""), step = c.known_integers(2, "");
+  const std::optional<std::int64_t> end = largest(c, c[1], 0);
+  if (!start || !step || !end || start->size() != 1 || step->size() != 1 || step->front() < 1) return std::nullopt;
+  const std::int64_t most = std::max<std::int64_t>((*end - start->front() + step->front() - 1) / step->front(), 0);
+  const Part numbers =
+      c(op::arange, std::initializer_list<Part>{},
+        {{"start", start->front()}, {"stop", start->front() + most * step->front()}, {"step", step->front()}, {"dtype", c[0].dtype()}});
+  const Part stop = c.reshape(c.as(DType::i64, c[1]), {});
+  Part count = stop;
+  if (start->front() != 0 || step->front() != 1) count = c.subtract(stop, start->front() - (step->front() - 1));
+  if (step->front() != 1) count = c(op::floor_divide, {count, step->front()});
+  if (!c.tracer().most(count.operand().value)) count = c(op::maximum, {count, c.scalar(std::int64_t{0})});
+  return with_length(c, numbers, count, 0);
 }
 
 Values range(Call& c) {
   c.ignore({"stash_type"});  // the precision of a running sum; no sum is formed here
+  if (const std::optional<Part> bounded_range = range_to_length(c)) return {*bounded_range};
   constexpr std::string_view kHowMany = "how many numbers there are";
   const DType dtype = c[0].dtype();
   Attributes attributes{{"dtype", dtype}};

@@ -275,10 +275,14 @@ void GraphReader::compare_declared(const ValueInfo& info, const Value& value, co
   const std::optional<DType> dtype = element_type(info.element_type);
   bool fits = !dtype || *dtype == type.dtype;
   if (info.dims && fits) {
+    const Lengths lengths = tracer_.lengths(value.part.operand());
+    const auto depends = [&](std::size_t axis) {
+      return std::any_of(lengths.begin(), lengths.end(), [&](const Length& length) { return length.axis == static_cast<int>(axis); });
+    };
     fits = info.dims->size() == type.shape.size();
     for (std::size_t axis = 0; fits && axis < type.shape.size(); ++axis) {
       const std::optional<std::int64_t> size = size_of((*info.dims)[axis]);
-      fits = !size || *size == type.shape[axis] || (value.count && value.axis == static_cast<int>(axis));
+      fits = !size || *size == type.shape[axis] || depends(axis);
     }
   }
   if (fits) return;

@@ -1,6 +1,5 @@
 // Lowerings of element-wise operators: arithmetic, mathematics, comparisons, logic, bits and choices.
 #include "models/onnx/broadcasting.h"
-#include "models/onnx/pieces.h"
 #include "models/onnx/table.h"
 
 namespace cleave::models::onnx {
@@ -9,14 +8,14 @@ namespace {
 /// An operation of the vocabulary that has ONNX's semantics and one operand.
 Values unary(Call& c) {
   c.ignore({"consumed_inputs"});  // in version 1, without effect
-  return elements(c, c(c.function(), {c[0]}));
+  return {c(c.function(), {c[0]})};
 }
 
 /// The same with two operands, which broadcast.
 Values binary(Call& c) {
   c.ignore({"consumed_inputs"});
   const auto operands = broadcast_operands(c);
-  return operands ? elements(c, c(c.function(), {operands->first, operands->second})) : c.poison();
+  return operands ? Values{c(c.function(), {operands->first, operands->second})} : c.poison();
 }
 
 Part over_all(Call& c) {
@@ -28,11 +27,11 @@ Part over_all(Call& c) {
 /// Max, Min, Sum: any number of operands.
 Values variadic(Call& c) {
   c.ignore({"consumed_inputs"});
-  return elements(c, over_all(c));
+  return {over_all(c)};
 }
 
 Values mean(Call& c) {
-  return elements(c, c.divide(over_all(c), static_cast<double>(c.operands())));
+  return {c.divide(over_all(c), static_cast<double>(c.operands()))};
 }
 
 /// ONNX rounds the quotient of integers towards zero, whereas `floor_divide` rounds down.
@@ -48,7 +47,7 @@ Part quotient(Call& c, const Part& a, const Part& b) {
 Values div(Call& c) {
   c.ignore({"consumed_inputs"});
   const auto operands = broadcast_operands(c);
-  return operands ? elements(c, quotient(c, operands->first, operands->second)) : c.poison();
+  return operands ? Values{quotient(c, operands->first, operands->second)} : c.poison();
 }
 
 Values mod(Call& c) {
@@ -61,7 +60,7 @@ Values mod(Call& c) {
 /// The result has the type of the base.
 Values pow(Call& c) {
   const auto operands = broadcast_operands(c);
-  return operands ? elements(c, c.as(c[0].dtype(), c(op::pow, {operands->first, operands->second}))) : c.poison();
+  return operands ? Values{c.as(c[0].dtype(), c(op::pow, {operands->first, operands->second}))} : c.poison();
 }
 
 Values clip(Call& c) {
@@ -76,11 +75,11 @@ Values clip(Call& c) {
   const Part most = bound(2, "max");
   if (!least.operand().poisoned()) x = c(op::maximum, {x, least});
   if (!most.operand().poisoned()) x = c(op::minimum, {x, most});
-  return elements(c, x);
+  return {x};
 }
 
 Values where(Call& c) {
-  return elements(c, c(op::where, {c[0], c[1], c[2]}));
+  return {c(op::where, {c[0], c[1], c[2]})};
 }
 
 Values bit_shift(Call& c) {
@@ -116,7 +115,7 @@ std::span<const Lowering> elementwise_lowerings() {
       {"Asinh", 9, unary, &op::asinh, true},
       {"Atan", 7, unary, &op::atan, true},
       {"Atanh", 9, unary, &op::atanh, true},
-      {"BitShift", 11, bit_shift},
+      {"BitShift", 11, bit_shift, {}, true},
       {"BitwiseAnd", 18, binary, &op::bitwise_and, true},
       {"BitwiseNot", 18, unary, &op::bitwise_invert, true},
       {"BitwiseOr", 18, binary, &op::bitwise_or, true},
@@ -133,7 +132,7 @@ std::span<const Lowering> elementwise_lowerings() {
       {"Greater", 1, binary, &op::greater, true},
       {"GreaterOrEqual", 12, binary, &op::greater_equal, true},
       {"Identity", 1, identity, {}, true, true, Texts::keep},
-      {"IsInf", 10, is_inf},
+      {"IsInf", 10, is_inf, {}, true},
       {"IsNaN", 9, unary, &op::isnan, true},
       {"Less", 1, binary, &op::less, true},
       {"LessOrEqual", 12, binary, &op::less_equal, true},
@@ -141,7 +140,7 @@ std::span<const Lowering> elementwise_lowerings() {
       {"Max", 1, variadic, &op::maximum, true},
       {"Mean", 1, mean, &op::add, true},
       {"Min", 1, variadic, &op::minimum, true},
-      {"Mod", 10, mod},
+      {"Mod", 10, mod, {}, true},
       {"Mul", 1, binary, &op::multiply, true},
       {"Neg", 1, unary, &op::negative, true},
       {"Not", 1, unary, &op::logical_not, true},

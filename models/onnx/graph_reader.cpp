@@ -217,7 +217,7 @@ Values GraphReader::lower(const NodeProto& node, const Values& operands, const S
                 "` has; `Cast` or `DequantizeLinear` converts them");
       return poison;
     }
-    if (!operands[i].count || lowering->takes_bounded) continue;
+    if (lowering->takes_bounded || operands[i].sequence || tracer_.lengths(operands[i].part.operand()).empty()) continue;
     error(DiagnosticKind::unsupported, location,
           "`" + op + "` needs to know how large `" + std::string(node.inputs[i]) + "` is, and that depends on data");
     return poison;
@@ -333,7 +333,6 @@ void GraphReader::read_output(const ValueInfo& info, const Value& value, bool si
   else
     compare_declared(info, value, location);
   tracer_.output(std::string(info.name), value.part.operand(), location);
-  if (value.count) tracer_.output(std::string(info.name) + ".count", value.count->operand(), location);
 }
 
 Diagnostics GraphReader::warnings() const {

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "models/onnx/lengths.h"
 #include "models/onnx/pieces.h"
 
 namespace cleave::models::onnx {
@@ -12,19 +13,14 @@ using Integers = std::vector<std::int64_t>;
 // --- Gather … --------------------------------------------------------------------------------------------------------------------------
 
 Values gather(Call& c) {
-  const Value &x = c.value(0), &indices = c.value(1);
-  const std::optional<int> axis = c.axis(c.integer("axis", 0), x.part.rank());
+  const Part &x = c[0], &indices = c[1];
+  const std::optional<int> axis = c.axis(c.integer("axis", 0), x.rank());
   if (!axis) return c.poison();
-  if (x.count && (indices.count || x.axis == *axis)) return c.unsupported("along an axis whose size depends on data");
-  Value result;
-  const std::optional<Array> known = indices.part.rank() == 0 ? c.known(1) : std::nullopt;
+  if (const std::optional<Part> length = length_of(c, x, *axis)) return {take_within(c, x, *axis, indices, *length)};
+  const std::optional<Array> known = indices.rank() == 0 ? c.known(1) : std::nullopt;
   if (known && known->size() == 1 && std::abs(known->at(0)) < 0x1p62)
-    result = Value(element(c, x.part, *axis, static_cast<std::int64_t>(known->at(0))));
-  else
-    result = Value(c(op::take, {x.part, valid_indices(c, indices)}, {{"axis", std::int64_t{*axis}}}));
-  result.count = x.count ? x.count : indices.count;
-  result.axis = x.count ? x.axis + (x.axis > *axis ? indices.part.rank() - 1 : 0) : *axis + indices.axis;
-  return {result};
+    return {element(c, x, *axis, static_cast<std::int64_t>(known->at(0)))};
+  return {c(op::take, {x, indices}, {{"axis", std::int64_t{*axis}}})};
 }
 
 Values gather_elements(Call& c) {
@@ -42,26 +38,107 @@ Values gather_elements(Call& c) {
 }
 
 Values gather_nd(Call& c) {
-  const Value& indices = c.value(1);
+  const Part& indices = c[1];
   const std::int64_t batch = c.integer("batch_dims", 0);
-  if (c.value(0).count) return c.unsupported("of values whose size depends on data");
-  if (indices.count && indices.axis == indices.part.rank() - 1) return c.unsupported("with tuples whose length depends on data");
-  Value result(c(op::gather_nd, {c[0], valid_indices(c, indices)}, {{"batch_dims", batch}}));
-  result.count = indices.count;
-  result.axis = indices.axis;
-  return {result};
+  if (bounded(c, c[0])) return c.unsupported("of values whose size depends on data");
+  if (length_of(c, indices, indices.rank() - 1)) return c.unsupported("with tuples whose length depends on data");
+  return {c(op::gather_nd, {c[0], indices}, {{"batch_dims", batch}})};
 }
 
 // --- Scatter … -------------------------------------------------------------------------------------------------------------------------
 
+/// `x` with one more element along an axis: updates behind their lengths are written there.
+Part with_spare(Call& c, const Part& x, int axis) {
+  std::vector<std::int64_t> widths(2 * x.shape().size(), 0);
+  widths[2 * static_cast<std::size_t>(axis) + 1] = 1;
+  return c(op::pad, {x}, {{"widths", widths}});
+}
+
+/// Counts of the indices, which those of the updates must equal, along the axes that both have.
+std::optional<Lengths> lengths_of_updates(Call& c, int axes) {
+  Lengths lengths;
+  for (int axis = 0; axis < axes; ++axis) {
+    const std::optional<Part> indices = length_of(c, c[1], axis), updates = length_of(c, c[2], axis);
+    if (indices.has_value() != updates.has_value()) {
+      c.unsupported("of as many indices as data say, and another number of updates,");
+      return std::nullopt;
+    }
+    if (indices) lengths.push_back({axis, equal_counts(c, *indices, *updates).operand().value});
+  }
+  return lengths;
+}
+
+/// Where the indices count: true, in the shape of the indices, and for `nd` in that of their tuples.
+Part counted_places(Call& c, const Lengths& lengths, const Shape& shape) {
+  const WholeValues whole(c);
+  const Part all = c(op::ones, std::initializer_list<Part>{}, {{"shape", shape}, {"dtype", DType::boolean}});
+  for (const Length& length : lengths) c.tracer().set_length(all.operand(), length.axis, length.count);
+  return masked(c, all, Neutral::zero);
+}
+
+/// The scatter with the updates within their lengths alone. `at`: the axis along which index 0 of a tuple goes.
+template <class Scatter>
+Part scatter_counted(Call& c, const Lengths& lengths, int at, const Part& counted, const Scatter& scatter) {
+  const Part& x = c[0];
+  const std::int64_t extent = x.shape()[static_cast<std::size_t>(at)];
+  const Lengths own = c.tracer().lengths(x.operand());
+  const std::optional<Part> length = length_of(c, x, at);
+  Part result;
+  {
+    const WholeValues whole(c);
+    Part index = c.as(DType::i64, c[1]);
+    if (length) {
+      const Part negative = c(op::less, {index, 0}), wrapped = c.add(index, *length);
+      index = c(op::where, {negative, wrapped, index});
+    } else {
+      const Part negative = c(op::less, {index, 0}), wrapped = c.add(index, extent);
+      index = c(op::where, {negative, wrapped, index});
+    }
+    index = lengths.empty() ? index : c(op::where, {counted, index, c.scalar(extent)});
+    const Part spare = with_spare(c, x, at);
+    result = piece(c, scatter(spare, index), at, 0, extent);
+  }
+  for (const Length& each : own) result = with_length(c, result, Part(c.tracer(), each.count), each.axis);
+  return result;
+}
+
 Values scatter_elements(Call& c) {
   const std::optional<int> axis = c.axis(c.integer("axis", 0), c[0].rank());
   if (!axis) return c.poison();
-  return {c(op::scatter, {c[0], c[1], c[2]}, {{"axis", std::int64_t{*axis}}, {"reduction", c.text("reduction", "none")}})};
+  const Attributes attributes{{"axis", std::int64_t{*axis}}, {"reduction", c.text("reduction", "none")}};
+  if (!bounded(c, c[0]) && !bounded(c, c[1]) && !bounded(c, c[2])) return {c(op::scatter, {c[0], c[1], c[2]}, attributes)};
+  const std::optional<Lengths> lengths = lengths_of_updates(c, c[1].rank());
+  if (!lengths) return c.poison();
+  const Part counted = counted_places(c, *lengths, c[1].shape());
+  const auto scatter = [&](const Part& x, const Part& index) { return c(op::scatter, {x, index, c[2]}, attributes); };
+  return {scatter_counted(c, *lengths, *axis, counted, scatter)};
 }
 
 Values scatter_nd(Call& c) {
-  return {c(op::scatter_nd, {c[0], c[1], c[2]}, {{"reduction", c.text("reduction", "none")}})};
+  const Attributes attributes{{"reduction", c.text("reduction", "none")}};
+  if (!bounded(c, c[0]) && !bounded(c, c[1]) && !bounded(c, c[2])) return {c(op::scatter_nd, {c[0], c[1], c[2]}, attributes)};
+  const int tuples = c[1].rank() - 1;
+  if (tuples < 0 || length_of(c, c[1], tuples)) return c.unsupported("with tuples whose length depends on data");
+  if (bounded(c, c[0]) && (c.tracer().lengths(c[0].operand()).size() > 1 || !length_of(c, c[0], 0)))
+    return c.unsupported("into a value whose size depends on data, but for its first axis,");
+  for (const Length& length : c.tracer().lengths(c[2].operand()))
+    if (length.axis >= tuples) return c.unsupported("of updates whose own size depends on data");
+  const std::optional<Lengths> lengths = lengths_of_updates(c, tuples);
+  if (!lengths) return c.poison();
+  Shape places = c[1].shape();
+  places.back() = 1;
+  const std::int64_t axes = c[1].shape().back();
+  if (axes < 1 || c[0].rank() < 1) return c.unsupported("with tuples of no indices, as many as data say,");
+  const Part counted = counted_places(c, *lengths, places);
+  const auto scatter = [&](const Part& x, const Part& index) {
+    if (axes == 1) return c(op::scatter_nd, {x, index, c[2]}, attributes);
+    // Only the first index of a tuple leads to the spare elements; the others must be within their axes.
+    const Part others = piece(c, c.as(DType::i64, c[1]), tuples, 1, axes);
+    const Part rest = lengths->empty() ? others : c(op::where, {counted, others, c.scalar(std::int64_t{0})});
+    const Part tuple = c(op::concat, {piece(c, index, tuples, 0, 1), rest}, {{"axis", std::int64_t{tuples}}});
+    return c(op::scatter_nd, {x, tuple, c[2]}, attributes);
+  };
+  return {scatter_counted(c, *lengths, 0, counted, scatter)};
 }
 
 // --- OneHot ----------------------------------------------------------------------------------------------------------------------------
@@ -136,13 +213,13 @@ Values trilu(Call& c) {
 std::span<const Lowering> indexing_lowerings() {
   static constexpr Lowering kRows[] = {
       {"Gather", 1, gather, {}, true, false, Texts::keep},
-      {"GatherElements", 11, gather_elements, {}, false, false, Texts::keep},
+      {"GatherElements", 11, gather_elements, {}, true, false, Texts::keep},
       {"GatherND", 11, gather_nd, {}, true, false, Texts::keep},
-      {"OneHot", 9, one_hot},
+      {"OneHot", 9, one_hot, {}, true},
       {"ReverseSequence", 10, reverse_sequence},
-      {"Scatter", 9, scatter_elements},
-      {"ScatterElements", 11, scatter_elements},
-      {"ScatterND", 11, scatter_nd},
+      {"Scatter", 9, scatter_elements, {}, true},
+      {"ScatterElements", 11, scatter_elements, {}, true},
+      {"ScatterND", 11, scatter_nd, {}, true},
       {"Trilu", 14, trilu},
       {"com.microsoft.GatherND", 1, gather_nd, {}, true},
       {"com.microsoft.Trilu", 1, trilu},

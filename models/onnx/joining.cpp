@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "models/onnx/lengths.h"
 #include "models/onnx/pieces.h"
 
 namespace cleave::models::onnx {
@@ -14,16 +15,7 @@ constexpr std::int64_t kMostWidth = std::int64_t{1} << 31;  ///< elements added 
 Values concat(Call& c) {
   const std::optional<int> axis = c.axis(c.integer("axis", 1), c[0].rank());
   if (!axis) return c.poison();
-  Value result = c.value(0);
-  for (std::size_t i = 0; i < c.operands(); ++i) {
-    const Value& each = c.value(i);
-    const bool alike = each.count.has_value() == result.count.has_value() &&
-                       (!each.count || (each.axis == result.axis && each.count->operand().value == result.count->operand().value));
-    if (!alike || (each.count && each.axis == *axis && c.operands() > 1))
-      return c.unsupported("of values whose sizes depend on data, along that axis,");
-  }
-  if (c.operands() > 1) result.part = c(op::concat, c.parts(), {{"axis", std::int64_t{*axis}}});
-  return {result};
+  return {c.operands() == 1 ? c[0] : joined(c, c.parts(), *axis)};
 }
 
 /// The extents of the parts of a split: as given, or equal; with `num_outputs` the last one may be smaller.
@@ -51,17 +43,17 @@ std::optional<Integers> lengths(Call& c, std::int64_t extent) {
 }
 
 Values split(Call& c) {
-  const Value& x = c.value(0);
-  const std::optional<int> axis = c.axis(c.integer("axis", 0), x.part.rank());
+  const Part& x = c[0];
+  const std::optional<int> axis = c.axis(c.integer("axis", 0), x.rank());
   if (!axis) return c.poison();
-  if (x.count && x.axis == *axis) return c.unsupported("of an axis whose size depends on data");
-  const auto parts = lengths(c, x.part.shape()[static_cast<std::size_t>(*axis)]);
+  if (length_of(c, x, *axis)) return c.unsupported("of an axis whose size depends on data");
+  const auto parts = lengths(c, x.shape()[static_cast<std::size_t>(*axis)]);
   if (!parts) return c.poison();
   Values results;
   std::int64_t from = 0;
   for (std::size_t i = 0; i < parts->size(); ++i) {
     results.push_back(x);
-    if (c.wants(i)) results.back().part = piece(c, x.part, *axis, from, from + (*parts)[i]);
+    if (c.wants(i)) results.back().part = piece(c, x, *axis, from, from + (*parts)[i]);
     from += (*parts)[i];
   }
   return results;

@@ -15,8 +15,45 @@ inline constexpr std::int64_t kMostTrips = std::numeric_limits<std::int32_t>::ma
 /// The values as the Tracer's states, named after the node's results.
 std::vector<Tracer::State> states(Call& c, const Values& values);
 Values values_of(Call& c, const std::vector<Operand>& operands);
-/// Whether all values are tensors of a fixed size, as loop-carried values and results of branches must be.
+/// Whether all values are tensors, as loop-carried values and results of branches must be.
 bool plain(const Values& values);
+/// Whether one of the values has a size that depends on data.
+bool any_bounded(Call& c, const Values& values);
+
+/// The largest sizes of values that a loop carries, and their axes whose lengths are carried with them: they depend on data, or grow.
+class CarriedSizes {
+ public:
+  /// `sample`: the values after one iteration; empty: no value changes its size. `trips`: the largest number of iterations; nothing if it
+  /// is not known.
+  CarriedSizes(Call& c, const Values& initial, const Values& sample, std::optional<std::int64_t> trips);
+
+  /// Whether a value grows in every iteration; then the largest number of iterations must be known.
+  [[nodiscard]] bool grow() const { return grow_; }
+  /// Whether sizes change in a way that no length can describe.
+  [[nodiscard]] bool change() const { return change_; }
+  [[nodiscard]] std::size_t counts() const { return axes_.size(); }
+
+  /// `values`, with room for the largest sizes, and their lengths behind them.
+  [[nodiscard]] Values with_counts(const Values& values) const;
+  enum class Where : std::uint8_t {
+    inside,    ///< in an iteration: there is room for what it adds
+    after,     ///< behind the loop
+    complete,  ///< behind a loop that always makes all its iterations: what grows has its largest size
+  };
+  /// The first of `values`, with the counts that stand at the end of `values` as their lengths.
+  [[nodiscard]] Values with_lengths(Values values, std::size_t carries, Where where) const;
+
+ private:
+  struct Axis {
+    std::size_t value;
+    int axis;
+    std::int64_t extent, growth;
+    bool exact;  ///< neither the initial value nor that after an iteration has a length
+  };
+  Call& c_;
+  std::vector<Axis> axes_;
+  bool grow_ = false, change_ = false;
+};
 
 /// Stacks values of all iterations of a loop along a new first axis.
 class Collected {

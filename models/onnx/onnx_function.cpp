@@ -193,9 +193,8 @@ OnnxFunction::Called OnnxFunction::call(Tracer& tracer, const std::string& name,
   const Values results = file_.record(tracer, given, read_.at(key_of(types)));
   tracer.pop_scope();
   for (std::size_t i = 0; i < results.size(); ++i) {
-    if (results[i].count || results[i].sequence || results[i].absent)
-      return refuse(DiagnosticKind::unsupported,
-                    quote(name) + " gives a result whose size depends on data, or a sequence; a program cannot call it");
+    if (results[i].sequence || results[i].absent)
+      return refuse(DiagnosticKind::unsupported, quote(name) + " gives a sequence or an optional value; a program cannot call it");
     called.results[i] = results[i].part.operand();
   }
   return called;

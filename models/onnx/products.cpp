@@ -1,5 +1,6 @@
 #include "models/onnx/products.h"
 
+#include "models/onnx/lengths.h"
 #include "models/onnx/written_out_attention.h"
 
 namespace cleave::models::onnx {
@@ -25,7 +26,8 @@ std::optional<Part> gemm_product(Call& c) {
 namespace {
 
 Values matmul(Call& c) {
-  if (const std::optional<Part> attention = written_out_attention(c, c[0], c[1])) return {*attention};
+  if (!bounded(c, c[0]) && !bounded(c, c[1]))
+    if (const std::optional<Part> attention = written_out_attention(c, c[0], c[1])) return {*attention};
   return {c(op::matmul, {c[0], c[1]})};
 }
 
@@ -45,8 +47,8 @@ Values einsum(Call& c) {
 std::span<const Lowering> product_lowerings() {
   static constexpr Lowering kRows[] = {
       {"Einsum", 12, einsum},
-      {"Gemm", 1, gemm},
-      {"MatMul", 1, matmul},
+      {"Gemm", 1, gemm, {}, true},
+      {"MatMul", 1, matmul, {}, true},
   };
   return kRows;
 }

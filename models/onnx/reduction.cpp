@@ -2,6 +2,7 @@
 #include <limits>
 #include <numeric>
 
+#include "models/onnx/lengths.h"
 #include "models/onnx/pieces.h"
 
 namespace cleave::models::onnx {
@@ -78,7 +79,14 @@ Values reduce_mean(Call& c) {
   const std::optional<Over> found = over(c);
   if (!found) return c.poison();
   const DType dtype = c[0].dtype();
-  return {c.as(dtype, reduced(c, op::mean, is_floating(dtype) ? c[0] : c.as(DType::f64, c[0]), *found))};
+  const Part x = is_floating(dtype) ? c[0] : c.as(DType::f64, c[0]);
+  const auto depends = [&](std::int64_t axis) { return length_of(c, x, static_cast<int>(axis)).has_value(); };
+  if (std::none_of(found->axes.begin(), found->axes.end(), depends)) return {c.as(dtype, reduced(c, op::mean, x, *found))};
+  Part count = c.scalar(std::int64_t{1});
+  for (const std::int64_t axis : found->axes) count = c.multiply(count, extent_of(c, x, static_cast<int>(axis)));
+  const Part sum = reduced(c, op::sum, c.as(promote(x.dtype(), DType::f32), x), *found);
+  const Part divisor = c(op::maximum, {count, c.scalar(std::int64_t{1})});  // the mean of nothing is 0, as ONNX Runtime has it
+  return {c.as(dtype, c.divide(sum, c.as(sum.dtype(), divisor)))};
 }
 
 /// The sum of `function` over the elements, then `finish`.
@@ -143,20 +151,20 @@ Values running(Call& c) {
 
 std::span<const Lowering> reduction_lowerings() {
   static constexpr Lowering kRows[] = {
-      {"ArgMax", 1, place, &op::argmax},
-      {"ArgMin", 1, place, &op::argmin},
-      {"CumProd", 26, running, &op::cumulative_prod},
-      {"CumSum", 11, running, &op::cumulative_sum},
-      {"ReduceL1", 1, reduce_l1},
-      {"ReduceL2", 1, reduce_l2},
-      {"ReduceLogSum", 1, reduce_log_sum},
-      {"ReduceLogSumExp", 1, reduce_log_sum_exp},
-      {"ReduceMax", 1, reduce_extreme, &op::max},
-      {"ReduceMean", 1, reduce_mean},
-      {"ReduceMin", 1, reduce_extreme, &op::min},
-      {"ReduceProd", 1, reduce, &op::prod},
-      {"ReduceSum", 1, reduce, &op::sum},
-      {"ReduceSumSquare", 1, reduce_sum_square},
+      {"ArgMax", 1, place, &op::argmax, true},
+      {"ArgMin", 1, place, &op::argmin, true},
+      {"CumProd", 26, running, &op::cumulative_prod, true},
+      {"CumSum", 11, running, &op::cumulative_sum, true},
+      {"ReduceL1", 1, reduce_l1, {}, true},
+      {"ReduceL2", 1, reduce_l2, {}, true},
+      {"ReduceLogSum", 1, reduce_log_sum, {}, true},
+      {"ReduceLogSumExp", 1, reduce_log_sum_exp, {}, true},
+      {"ReduceMax", 1, reduce_extreme, &op::max, true},
+      {"ReduceMean", 1, reduce_mean, {}, true},
+      {"ReduceMin", 1, reduce_extreme, &op::min, true},
+      {"ReduceProd", 1, reduce, &op::prod, true},
+      {"ReduceSum", 1, reduce, &op::sum, true},
+      {"ReduceSumSquare", 1, reduce_sum_square, {}, true},
   };
   return kRows;
 }

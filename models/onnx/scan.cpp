@@ -92,7 +92,8 @@ Values scan_over(Call& c, const Values& operands) {
   if (!scan) return c.poison();
   const std::size_t carries = scan->carried.size();
   const std::size_t scans = scan->result_axes.size();
-  if (!plain(scan->carried)) return c.unsupported("that carries a sequence, or a value whose size depends on data,");
+  if (!plain(scan->carried) || any_bounded(c, scan->carried))
+    return c.unsupported("that carries a sequence, or a value whose size depends on data,");
   const Values sample = scan_trip(c, *scan, c.scalar(std::int32_t{0}), scan->carried);
   if (std::any_of(sample.begin(), sample.end(), [](const Value& value) { return value.poisoned(); })) return c.poison();
   Collected collected(c, Values(sample.begin() + static_cast<std::ptrdiff_t>(carries), sample.end()), scan->length);

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "models/onnx/lengths.h"
 #include "models/onnx/pieces.h"
 
 namespace cleave::models::onnx {
@@ -114,11 +115,12 @@ Values concat_from_sequence(Call& c) {
   const bool stacked = c.flag("new_axis");
   Parts parts;
   for (const Value& each : *given) {
-    if (each.sequence || each.count) return c.unsupported("of sequences, or of values whose size depends on data,");
+    if (each.sequence) return c.unsupported("of sequences");
     parts.push_back(each.part);
   }
   const std::optional<int> axis = c.axis(c.integer("axis", 0), parts[0].rank() + (stacked ? 1 : 0));
-  return axis ? Values{c(stacked ? op::stack : op::concat, parts, {{"axis", std::int64_t{*axis}}})} : c.poison();
+  if (!axis) return c.poison();
+  return {stacked ? c(op::stack, parts, {{"axis", std::int64_t{*axis}}}) : joined(c, parts, *axis)};
 }
 
 /// Applies the subgraph to each item; operands that are not sequences are passed to every application.

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "graph/graph.h"
+#include "models/onnx/lengths.h"
 #include "models/onnx/pieces.h"
 
 namespace cleave::models::onnx {
@@ -145,27 +146,139 @@ std::optional<Window> window(Call& c) {
   return window;
 }
 
-/// Whether a slice takes the first elements of an axis, as it must if the axis' size depends on data.
-bool from_the_front(const Window& window, std::size_t axis) {
-  return window.starts[axis] == 0 && window.stops[axis] >= 0 && window.steps[axis] == 1;
+// --- sizes that depend on data -----------------------------------------------------------------------------------------------------------
+
+/// One axis of a slice, whose start and end may be values of the program, and whose extent may be a length.
+class SlicedLength {
+ public:
+  SlicedLength(Call& c, const Part& x, int axis, std::int64_t step)
+      : c_(c), x_(x), axis_(axis), step_(step), extent_(x.shape()[static_cast<std::size_t>(axis)]), length_(extent_of(c, x, axis)) {}
+
+  /// `start` and `end`: i64 scalars.
+  Part of(const Part& start, const Part& end) {
+    const std::optional<std::int64_t> from = known(start), to = known(end);
+    const bool front = step_ == 1 && from && (*from == 0 || (*from < 0 && *from <= -extent_));
+    if (front && to && *to >= extent_) return x_;
+    const Part first = place(start, false), last = place(end, true);
+    const Part distance = step_ > 0 ? c_.subtract(last, first) : c_.subtract(first, last);
+    Part count = front ? last : c_(op::maximum, {distance, c_.scalar(std::int64_t{0})});
+    const std::int64_t stride = step_ < 0 ? -step_ : step_;
+    if (stride != 1) count = c_(op::floor_divide, {c_.add(count, stride - 1), c_.scalar(stride)});
+    const std::int64_t room = capacity(from, to, stride);
+    Part taken;
+    if (front) {
+      const WholeValues whole(c_);
+      taken = piece(c_, x_, axis_, 0, room);
+    } else {
+      taken = selected(first, room);
+    }
+    for (const Length& each : c_.tracer().lengths(x_.operand()))
+      if (each.axis != axis_) taken = with_length(c_, taken, Part(c_.tracer(), each.count), each.axis);
+    return with_length(c_, taken, count, axis_);
+  }
+
+ private:
+  [[nodiscard]] std::optional<std::int64_t> known(const Part& scalar) {
+    const std::optional<Array> array = c_.known(Value(scalar));
+    return array ? std::optional(*array->data<std::int64_t>()) : std::nullopt;
+  }
+  /// A start or an end counted from the front, and brought within the axis.
+  Part place(const Part& given, bool is_end) {
+    const Part zero = c_.scalar(std::int64_t{0}), one = c_.scalar(std::int64_t{1});
+    const Part negative = c_(op::less, {given, zero}), from_end = c_.add(given, length_);
+    const Part counted = c_(op::where, {negative, from_end, given});
+    const Part last = c_.subtract(length_, one);
+    const Part least = step_ < 0 && is_end ? c_.scalar(std::int64_t{-1}) : zero;
+    const Part above = c_(op::maximum, {counted, least});
+    return c_(op::minimum, {above, step_ < 0 ? last : length_});
+  }
+  /// The largest possible number of elements.
+  [[nodiscard]] std::int64_t capacity(std::optional<std::int64_t> from, std::optional<std::int64_t> to, std::int64_t stride) const {
+    std::int64_t most = extent_;
+    if (step_ > 0 && from && to && *from >= 0 && *to >= 0) most = std::max<std::int64_t>(std::min(*to, extent_) - *from, 0);
+    if (step_ > 0 && from && to && *from < 0 && *to < 0) most = *to > *from ? std::min(extent_, *to - *from) : 0;
+    if (step_ > 0 && from && *from < 0 && *from > -extent_) most = std::min(most, -*from);
+    if (step_ > 0 && from && *from >= 0) most = std::min(most, std::max<std::int64_t>(extent_ - *from, 0));
+    if (step_ > 0 && to && *to >= 0) most = std::min(most, *to);
+    return (most + stride - 1) / stride;
+  }
+  /// `room` elements from `first` on; those beyond the end are repetitions of the last one.
+  Part selected(const Part& first, std::int64_t room) {
+    const WholeValues whole(c_);
+    const Part numbers = c_(op::arange, std::initializer_list<Part>{}, {{"start", room}, {"dtype", DType::i64}});
+    const Part moved = c_.add(step_ == 1 ? numbers : c_.multiply(numbers, step_), first);
+    const Part last = c_.scalar(std::max<std::int64_t>(extent_ - 1, 0)), above = c_(op::maximum, {moved, c_.scalar(std::int64_t{0})});
+    return c_(op::take, {x_, c_(op::minimum, {above, last})}, {{"axis", std::int64_t{axis_}}});
+  }
+
+  Call& c_;
+  const Part x_;
+  int axis_;
+  std::int64_t step_, extent_;
+  Part length_;
+};
+
+/// Starts and ends as i64 scalars: from operands, or before version 10 from attributes.
+std::optional<Parts> bounds_of(Call& c, std::size_t i, const char* attribute) {
+  Parts scalars;
+  if (c.has(i)) {
+    if (c[i].rank() > 1 || !is_integer(c[i].dtype())) return std::nullopt;
+    const Part all = reshaped(c, c[i], {c[i].type().elements()});
+    for (std::int64_t at = 0; at < all.type().elements(); ++at) scalars.push_back(c.as(DType::i64, element(c, all, 0, at)));
+    return scalars;
+  }
+  const auto given = c.integers(attribute);
+  if (!given) return std::nullopt;
+  for (const std::int64_t each : *given) scalars.push_back(c.scalar(each));
+  return scalars;
+}
+
+/// A slice whose result has a size that depends on data.
+Values slice_to_length(Call& c) {
+  const auto starts = bounds_of(c, 1, "starts"), ends = bounds_of(c, 2, "ends");
+  if (!starts || !ends || starts->size() != ends->size())
+    return c.mistake(DiagnosticKind::shape, "`Slice`: starts and ends are of different lengths");
+  const auto where = axes_and_steps(c, starts->size());
+  if (!where) return c.poison();
+  Part x = c[0];
+  for (std::size_t i = 0; i < starts->size(); ++i) {
+    const std::int64_t step = where->second[i];
+    const auto axis = static_cast<int>(where->first[i]);
+    if (step == 0) return c.mistake(DiagnosticKind::value, "`Slice`: a step is 0");
+    const std::optional<Array> from = c.known(Value((*starts)[i])), to = c.known(Value((*ends)[i]));
+    if (from && to && !length_of(c, x, axis)) {
+      const Shape shape = x.shape();
+      const std::int64_t extent = shape[static_cast<std::size_t>(axis)], first = *from->data<std::int64_t>();
+      Integers begin(static_cast<std::size_t>(axis), 0), end(shape.begin(), shape.begin() + axis),
+          stride(static_cast<std::size_t>(axis), 1);
+      begin.push_back(step < 0 ? std::max(first, -extent) : first);
+      end.push_back(*to->data<std::int64_t>());
+      stride.push_back(step);
+      x = c(op::slice, {x}, {{"starts", begin}, {"stops", end}, {"steps", stride}});
+      continue;
+    }
+    x = SlicedLength(c, x, axis, step).of((*starts)[i], (*ends)[i]);
+  }
+  return {x};
+}
+
+/// Whether a start or an end is not known, as it depends on data.
+bool depends_on_data(Call& c) {
+  return (c.has(1) && !c.known(1)) || (c.has(2) && !c.known(2));
 }
 
 Values slice(Call& c) {
-  if (c.has(1) && !c.known(1) && !c.value(0).count)
+  if (c.has(1) && !c.known(1) && !bounded(c, c[0]))
     if (const auto sizes = distances(c, 1)) return moving_window(c, *sizes);
+  if (bounded(c, c[0]) || depends_on_data(c)) return slice_to_length(c);
   const std::optional<Window> found = window(c);
   if (!found) return c.poison();
-  Value result = c.value(0);
   const Shape shape = c[0].shape();
   bool whole = true;
   for (std::size_t axis = 0; axis < shape.size(); ++axis)
     whole = whole && found->starts[axis] == 0 && found->stops[axis] >= shape[axis] && found->steps[axis] == 1;
-  if (!whole) result.part = c(op::slice, {c[0]}, {{"starts", found->starts}, {"stops", found->stops}, {"steps", found->steps}});
-  if (!result.count) return {result};
-  const auto axis = static_cast<std::size_t>(result.axis);
-  if (!from_the_front(*found, axis)) return c.unsupported("of an axis whose size depends on data, but for its first elements,");
-  if (found->stops[axis] < shape[axis]) result.count = c(op::minimum, {*result.count, found->stops[axis]});
-  return {result};
+  if (whole) return {c[0]};
+  return {c(op::slice, {c[0]}, {{"starts", found->starts}, {"stops", found->stops}, {"steps", found->steps}})};
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "models/onnx/lengths.h"
 #include "models/onnx/pieces.h"
 
 namespace cleave::models::onnx {
@@ -29,42 +30,57 @@ Part checked(Call& c, const Part& count, std::int64_t most) {
 }
 
 /// The first `count` results, in an array cut to the user's bound.
-Value found(Call& c, const Part& padded, const Part& count, int axis) {
-  return bounded(c, piece(c, padded, axis, 0, capacity(c, padded.shape()[static_cast<std::size_t>(axis)])), count, axis);
+Part found(Call& c, const Part& padded, const Part& count, int axis) {
+  return with_length(c, piece(c, padded, axis, 0, capacity(c, padded.shape()[static_cast<std::size_t>(axis)])), count, axis);
+}
+
+/// The `k` smallest along the last axis, by sorting all elements, since NaN is the largest here too.
+Parts smallest(Call& c, const Part& x, std::int64_t k) {
+  const int last = x.rank() - 1;
+  const Part places = piece(c, c(op::argsort, {x}), last, 0, k);
+  return {c(op::take_along_axis, {x, places}), places};
 }
 
 Values top_k(Call& c) {
-  const bool largest = c.flag("largest", true);
+  const bool largest_first = c.flag("largest", true);
   c.ignore({"sorted"});  // results are always sorted
   const std::optional<int> axis = c.axis(c.integer("axis", -1), c[0].rank());
-  const auto given = c.has(1) ? c.known_integers(1, kResultShape) : Integers{c.integer("k", -1)};
+  const auto given = c.has(1) ? extents(c, 1, kResultShape) : std::vector<Extent>{{c.integer("k", -1), std::nullopt}};
   if (!axis || !given) return c.poison();
   if (given->size() != 1) return c.mistake(DiagnosticKind::shape, "`TopK` takes one number of elements");
   const int last = c[0].rank() - 1;
   const Part x = moved_axis(c, c[0], *axis, last);
-  Parts results;
-  if (largest) {
-    results = c.all(op::top_k, Parts{x}, {{"k", given->front()}});
-    if (results.size() != 2) return c.poison();
-  } else {  // by sorting all elements, since NaN is the largest here too
-    const std::int64_t extent = x.shape().back();
-    if (given->front() < 0 || given->front() > extent)
-      return c.mistake(DiagnosticKind::value,
-                       "`TopK`: there are no " + std::to_string(given->front()) + " elements along an axis of " + std::to_string(extent));
-    const Part places = piece(c, c(op::argsort, {x}), last, 0, given->front());
-    results = {c(op::take_along_axis, {x, places}), places};
-  }
+  const std::int64_t extent = x.shape().back();
+  std::optional<Part> count = given->front().count;
+  const std::int64_t k = count ? std::min(given->front().most, extent) : given->front().most;
+  if (k < 0 || k > extent)
+    return c.mistake(DiagnosticKind::value,
+                     "`TopK`: there are no " + std::to_string(k) + " elements along an axis of " + std::to_string(extent));
+  const std::optional<Part> length = length_of(c, x, last);
+  if (length || count) count = at_most(c, count ? *count : c.scalar(k), length ? *length : c.scalar(extent));
+  Part all = x;
+  if (length) all = without_length(c, x, last, largest_first ? Neutral::lowest : Neutral::last, *count);
+  Parts results = largest_first ? c.all(op::top_k, Parts{all}, {{"k", k}}) : smallest(c, all, k);
+  if (results.size() != 2) return c.poison();
+  if (given->front().count)
+    for (Part& each : results) each = with_length(c, each, *count, last);
   return {moved_axis(c, results[0], last, *axis), moved_axis(c, c.as(DType::i64, results[1]), last, *axis)};
 }
 
 // --- NonZero, Compress, NonMaxSuppression ----------------------------------------------------------------------------------------------
 
+/// The indices of elements that are not zero, and their number; none are behind the lengths of `x`.
+Parts places_of(Call& c, const Part& x, std::int64_t size) {
+  const Part all = bounded(c, x) ? masked(c, x, Neutral::zero) : x;
+  return c.all(op::nonzero, Parts{all}, {{"size", size}});
+}
+
 Values nonzero(Call& c) {
   const bool scalar = c[0].rank() == 0;
   const Part x = scalar ? c.reshape(c[0], {1}) : c[0];
-  const Parts results = c.all(op::nonzero, Parts{x}, {{"size", capacity(c, x.type().elements())}});
+  const Parts results = places_of(c, x, capacity(c, x.type().elements()));
   if (results.size() != 2) return c.poison();
-  return {bounded(c, scalar ? piece(c, results[0], 0, 0, 0) : results[0], checked(c, results[1], x.type().elements()), 1)};
+  return {with_length(c, scalar ? piece(c, results[0], 0, 0, 0) : results[0], checked(c, results[1], x.type().elements()), 1)};
 }
 
 Values compress(Call& c) {
@@ -75,13 +91,12 @@ Values compress(Call& c) {
   if (c[1].rank() != 1 || c[1].shape()[0] > x.shape()[static_cast<std::size_t>(*axis)])
     return c.mistake(DiagnosticKind::shape,
                      "`Compress` takes a vector of conditions that is no longer than the axis, not " + to_string(c[1].type()));
-  const Parts places = c.all(op::nonzero, Parts{c[1]}, {{"size", capacity(c, c[1].shape()[0])}});
+  const Parts places = places_of(c, c[1], capacity(c, c[1].shape()[0]));
   if (places.size() != 2) return c.poison();
-  const Value chosen = bounded(c, element(c, places[0], 0, 0), checked(c, places[1], c[1].shape()[0]), 0);
-  Value result(take(c, x, chosen.part, *axis));
-  result.count = chosen.count;
-  result.axis = *axis;
-  return {result};
+  const Part chosen = with_length(c, element(c, places[0], 0, 0), checked(c, places[1], c[1].shape()[0]), 0);
+  const std::optional<Part> length = length_of(c, x, *axis);
+  if (!length) return {take(c, x, chosen, *axis)};
+  return {take_within(c, x, *axis, chosen, *length)};
 }
 
 Values non_max_suppression(Call& c) {
@@ -164,17 +179,10 @@ Values distinct(Call& c, std::optional<std::int64_t> given, bool sorted, bool al
   }
   const Groups groups = groups_of(c, c.reshape(moved_axis(c, x, *axis, 0), {count, x.type().elements() / count}), sorted);
   const Part distinct_count = checked(c, groups.count, count);
-  const Value first = found(c, c(op::where, {c(op::less, {groups.first, count}), groups.first, 0}), distinct_count, 0);
-  const Value sizes = found(c, groups.sizes, distinct_count, 0);
-  const auto wide = [&](const Value& value) {
-    Value result = value;
-    result.part = c.as(DType::i64, value.part);
-    return result;
-  };
-  Value elements = first;
-  elements.part = take(c, x, first.part, *axis);
-  elements.axis = *axis;
-  return {elements, wide(first), wide(Value(groups.inverse)), wide(sizes)};
+  const Part first = found(c, c(op::where, {c(op::less, {groups.first, count}), groups.first, 0}), distinct_count, 0);
+  const Part sizes = found(c, groups.sizes, distinct_count, 0);
+  const Part elements = take(c, x, first, *axis);
+  return {elements, c.as(DType::i64, first), c.as(DType::i64, groups.inverse), c.as(DType::i64, sizes)};
 }
 
 Values unique(Call& c) {
@@ -194,8 +202,12 @@ Values unique_in_order(Call& c) {
 
 std::span<const Lowering> sorting_lowerings() {
   static constexpr Lowering kRows[] = {
-      {"Compress", 9, compress}, {"NonMaxSuppression", 10, non_max_suppression}, {"NonZero", 9, nonzero}, {"TopK", 1, top_k},
-      {"Unique", 11, unique},    {"com.microsoft.Unique", 1, unique_in_order},
+      {"Compress", 9, compress, {}, true},
+      {"NonMaxSuppression", 10, non_max_suppression},
+      {"NonZero", 9, nonzero, {}, true},
+      {"TopK", 1, top_k, {}, true},
+      {"Unique", 11, unique},
+      {"com.microsoft.Unique", 1, unique_in_order},
   };
   return kRows;
 }

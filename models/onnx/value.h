@@ -2,7 +2,6 @@
 #pragma once
 
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,11 +11,9 @@
 namespace cleave::models::onnx {
 
 /// A tensor of the program under construction, or a sequence of values. A tensor whose size depends on data (NonZero) has the largest
-/// possible size, and `count` is the valid extent of `axis`. A tensor of texts has their indices in `texts`, as i64.
+/// possible size, and lengths, which the Tracer knows (lengths.h). A tensor of texts has their indices in `texts`, as i64.
 struct Value {
   Part part;
-  std::optional<Part> count;  ///< an integer scalar
-  int axis = 0;
   std::shared_ptr<const std::vector<Value>> sequence;  ///< known while the file is read; else null
   bool absent = false;                                 ///< an optional value that is empty
   const NarrowType* narrow = nullptr;                  ///< the element type as declared, if `part` has its carrier; else null

@@ -44,12 +44,3 @@ def random_difference(case, results, given):
         if not np.allclose(scale, scale[0], rtol=1e-4) or (drawn[~kept] != 0).any():
             return "does not drop by its mask, or scales what it keeps differently"
     return None
-
-
-def valid_part(padded, count, should):
-    """Cuts a result down to its first `count` entries, if only those are valid. The axis is the one where the shapes differ."""
-    if padded.ndim != should.ndim or count is None:
-        return padded
-    axes = [axis for axis in range(padded.ndim) if padded.shape[axis] != should.shape[axis]]
-    axis = axes[0] if len(axes) == 1 else None
-    return padded if axis is None else np.take(padded, np.arange(int(count)), axis=axis)

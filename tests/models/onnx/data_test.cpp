@@ -65,14 +65,13 @@ TEST(OnnxData, FollowsASizeThatDependsOnDataToTheResult) {
       .nodes = {node("NonZero", {"x"}, {"places"}), node("Transpose", {"places"}, {"rows"}), node("GatherND", {"x", "rows"}, {"kept"}),
                 node("Mul", {"kept", "two"}, {"twice"}), node("Unsqueeze", {"twice", "axes"}, {"y"})},
       .initializers = {floats("two", {}, {2}), int64s("axes", {1}, {0})}};
-  EXPECT_EQ(results_of_file(file, {{"x", matrix({5, 0, 7, 0, 0, 9})}}),
-            (Texts{{"y", "[[10.0, 14.0, 18.0, 10.0, 10.0, 10.0]]"}, {"y.count", "3"}}));
+  EXPECT_EQ(results_of_file(file, {{"x", matrix({5, 0, 7, 0, 0, 9})}}), (Texts{{"y", "[[10.0, 14.0, 18.0]]"}}));
 }
 
 TEST(OnnxData, TakesTheSizeThatTheUserBounds) {
   File file{.nodes = {node("NonZero", {"x"}, {"y"}, {.name = "found"})}};
   file.options.bounds = {{"found", 4}};
-  EXPECT_EQ(results_of_file(file, {{"x", matrix({5, 0, 7, 0, 0, 9})}}), (Texts{{"y", "[[0, 0, 1, 0], [0, 2, 2, 0]]"}, {"y.count", "3"}}));
+  EXPECT_EQ(results_of_file(file, {{"x", matrix({5, 0, 7, 0, 0, 9})}}), (Texts{{"y", "[[0, 0, 1], [0, 2, 2]]"}}));
 }
 
 /// The Error of a run by the reference implementations.
@@ -114,8 +113,7 @@ TEST(OnnxData, CountsRowsOfAReshapedResult) {
   const File file{
       .nodes = {node("NonZero", {"x"}, {"places"}), node("Transpose", {"places"}, {"rows"}), node("Reshape", {"rows", "flat"}, {"y"})},
       .initializers = {int64s("flat", {1}, {-1})}};
-  EXPECT_EQ(results_of_file(file, {{"x", matrix({5, 0, 7, 0, 0, 0})}}),
-            (Texts{{"y", "[0, 0, 0, 2, 0, 0, 0, 0, 0, 0, 0, 0]"}, {"y.count", "4"}}));
+  EXPECT_EQ(results_of_file(file, {{"x", matrix({5, 0, 7, 0, 0, 0})}}), (Texts{{"y", "[0, 0, 0, 2]"}}));
 }
 
 TEST(OnnxData, RefusesWhatWouldNeedTheSize) {
@@ -123,12 +121,60 @@ TEST(OnnxData, RefusesWhatWouldNeedTheSize) {
     return said_of_file(
         {.nodes = {node("NonZero", {"x"}, {"places"}), std::move(last)}, .initializers = {int64s("six", {6}, {1, 1, 1, 1, 1, 1})}});
   };
-  EXPECT_EQ(after(node("Shape", {"places"}, {"y"}, {.name = "n"})),
-            "m.onnx: node n (Shape): error: `Shape` needs to know how large `places` is, and that depends on data\n");
   EXPECT_EQ(after(node("Add", {"places", "six"}, {"y"}, {.name = "n"})),
-            "m.onnx: node n (Add): error: `Add` cannot combine an operand of data-dependent size with one of fixed size\n");
-  EXPECT_EQ(after(node("Gather", {"places", "six"}, {"y"}, {.name = "n", .attributes = {integer("axis", 1)}})),
-            "m.onnx: node n (Gather): error: `Gather` along an axis whose size depends on data is not supported\n");
+            "m.onnx: node n (Add): error: `add` cannot combine an operand of data-dependent size with one of fixed size\n");
+  EXPECT_EQ(after(node("Split", {"places"}, {"y", "z"}, {.name = "n", .attributes = {integer("axis", 1)}})),
+            "m.onnx: node n (Split): error: `Split` of an axis whose size depends on data is not supported\n");
+  EXPECT_EQ(after(node("Unique", {"places"}, {"y"}, {.name = "n"})),
+            "m.onnx: node n (Unique): error: `Unique` needs to know how large `places` is, and that depends on data\n");
+  const File both{.nodes = {node("NonZero", {"x"}, {"places"}), node("Unique", {"places"}, {"kinds"}, {.name = "n"}),
+                            node("Det", {"places"}, {"d"}, {.name = "m"}), node("Add", {"kinds", "d"}, {"y"}, {.name = "sum"})}};
+  EXPECT_EQ(said_of_file(both),
+            "m.onnx: node m (Det): error: `Det` needs to know how large `places` is, and that depends on data\n"
+            "m.onnx: node n (Unique): error: `Unique` needs to know how large `places` is, and that depends on data\n")
+      << "every first cause, once";
+}
+
+/// The results of `last`, nodes that read `kept`, the numbers above 0 of v, for each number of them.
+std::vector<std::string> for_each_count(const std::vector<Message>& last, const std::vector<Message>& initializers = {}) {
+  std::vector<Message> nodes{node("Greater", {"v", "zero"}, {"chosen"}), node("Compress", {"v", "chosen"}, {"kept"})};
+  nodes.insert(nodes.end(), last.begin(), last.end());
+  File file{.nodes = nodes, .inputs = {value_info("v", kFloat, {3})}, .initializers = initializers};
+  file.initializers.push_back(floats("zero", {}, {0}));
+  std::vector<std::string> found;
+  for (const std::vector<float>& v : {std::vector<float>{-1, -2, -3}, {-1, 5, -3}, {4, -2, 6}, {7, 8, 9}}) {
+    const Array array = Array::of<float>({3}, std::span<const float>(v));
+    const Graph graph = read_file(file);
+    if (!graph.ok()) return {text_of_diagnostics(graph)};
+    const Result<RunResult> result = runtime::run_reference(graph, {.inputs = {{"v", array}}});
+    found.push_back(result ? to_string(*result->output("y")) : result.error().message);
+  }
+  return found;
+}
+using Lines = std::vector<std::string>;
+
+TEST(OnnxData, ComputesWithWhatThereIs) {
+  EXPECT_EQ(for_each_count({node("Shape", {"kept"}, {"y"})}), (Lines{"[0]", "[1]", "[2]", "[3]"}));
+  EXPECT_EQ(for_each_count({node("ReduceSum", {"kept"}, {"y"}, {.attributes = {integer("keepdims", 0)}})}),
+            (Lines{"0.0", "5.0", "10.0", "24.0"}));
+  EXPECT_EQ(for_each_count({node("ReduceMean", {"kept"}, {"y"}, {.attributes = {integer("keepdims", 0)}})}),
+            (Lines{"0.0", "5.0", "5.0", "8.0"}));
+  EXPECT_EQ(for_each_count({node("Concat", {"kept", "v"}, {"y"}, {.attributes = {integer("axis", 0)}})}),
+            (Lines{"[-1.0, -2.0, -3.0]", "[5.0, -1.0, 5.0, -3.0]", "[4.0, 6.0, 4.0, -2.0, 6.0]", "[7.0, 8.0, 9.0, 7.0, 8.0, 9.0]"}));
+  EXPECT_EQ(for_each_count({node("Slice", {"kept", "from", "to"}, {"y"})}, {int64s("from", {1}, {-2}), int64s("to", {1}, {99})}),
+            (Lines{"[]", "[5.0]", "[4.0, 6.0]", "[8.0, 9.0]"}));
+  EXPECT_EQ(for_each_count({node("Shape", {"kept"}, {"n"}), node("Expand", {"one", "n"}, {"y"})}, {floats("one", {1}, {1})}),
+            (Lines{"[]", "[1.0]", "[1.0, 1.0]", "[1.0, 1.0, 1.0]"}));
+}
+
+TEST(OnnxData, SaysWhatARunLacks) {
+  EXPECT_THAT(for_each_count({node("Gather", {"kept", "last"}, {"y"}, {.name = "n"})}, {int64s("last", {}, {-1})}),
+              ::testing::ElementsAre(::testing::HasSubstr("outside"), "5.0", "6.0", "9.0"));
+  EXPECT_EQ(for_each_count({node("TopK", {"kept", "two"}, {"y", "places"}, {.name = "n"})}, {int64s("two", {1}, {2})}),
+            (Lines{"`n`: 2 elements of 0 are asked for", "`n`: 2 elements of 1 are asked for", "[6.0, 4.0]", "[9.0, 8.0]"}));
+  EXPECT_EQ(for_each_count({node("Reshape", {"kept", "shape"}, {"y"}, {.name = "n"})}, {int64s("shape", {2}, {2, 1})}),
+            (Lines{"`n`: sizes of 0 and 2 elements, which must be equal", "`n`: sizes of 1 and 2 elements, which must be equal",
+                   "[[4.0], [6.0]]", "`n`: sizes of 3 and 2 elements, which must be equal"}));
 }
 
 TEST(OnnxData, ReadsNothingBehindTheCountAsAnIndex) {
@@ -138,7 +184,7 @@ TEST(OnnxData, ReadsNothingBehindTheCountAsAnIndex) {
       .inputs = {value_info("v", kFloat, {12})},
       .initializers = {int64s("ten", {}, {10})}};
   const Array v = Array::of<float>({12}, {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 5, 7});
-  EXPECT_EQ(results_of_file(file, {{"v", v}}).at("y.count"), "2");
+  EXPECT_EQ(results_of_file(file, {{"v", v}}).at("y"), "[[0.0, 0.0]]");
 }
 
 TEST(OnnxData, GroupsEqualRowsInTheOrderOfTheirFirst) {
@@ -146,15 +192,11 @@ TEST(OnnxData, GroupsEqualRowsInTheOrderOfTheirFirst) {
       .nodes = {node("Unique", {"v"}, {"y", "first", "inverse", "counts"}, {.attributes = {integer("axis", 1), integer("sorted", 0)}})},
       .inputs = {value_info("v", kFloat, {2, 4})},
       .results = {"y", "first", "inverse", "counts"}};
-  const Texts padded = results_of_file(file, {{"v", Array::of<float>({2, 4}, {3, 1, 3, 1, 4, 1, 4, 0})}});
-  EXPECT_EQ(padded, (Texts{{"y", "[[3.0, 1.0, 1.0, 3.0], [4.0, 1.0, 0.0, 4.0]]"},
-                           {"y.count", "3"},
-                           {"first", "[0, 1, 3, 0]"},
-                           {"first.count", "3"},
-                           {"inverse", "[0, 1, 0, 2]"},
-                           {"counts", "[2, 1, 1, 0]"},
-                           {"counts.count", "3"}}));
-  file.inputs = {};  // if everything is known, there is nothing to pad
+  const Texts groups = results_of_file(file, {{"v", Array::of<float>({2, 4}, {3, 1, 3, 1, 4, 1, 4, 0})}});
+  EXPECT_EQ(
+      groups,
+      (Texts{{"y", "[[3.0, 1.0, 1.0], [4.0, 1.0, 0.0]]"}, {"first", "[0, 1, 3]"}, {"inverse", "[0, 1, 0, 2]"}, {"counts", "[2, 1, 1]"}}));
+  file.inputs = {};  // if everything is known, the size is
   file.initializers = {floats("v", {1, 4}, {3, 1, 3, 2})};
   EXPECT_EQ(results_of_file(file, {}),
             (Texts{{"y", "[[3.0, 1.0, 2.0]]"}, {"first", "[0, 1, 3]"}, {"inverse", "[0, 1, 0, 2]"}, {"counts", "[2, 1, 1]"}}));
