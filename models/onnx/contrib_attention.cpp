@@ -92,9 +92,9 @@ std::optional<Integers> hidden_sizes(Call& c, std::int64_t heads) {
   auto sizes = c.integers("qkv_hidden_sizes");
   const bool known = weights.size() == 2 && heads >= 1;
   if (known && (!sizes || sizes->empty()) && weights[1] % 3 == 0) sizes = Integers(3, weights[1] / 3);
-  bool good = known && sizes && sizes->size() == 3 && (*sizes)[0] == (*sizes)[1] && (*sizes)[0] + (*sizes)[1] + (*sizes)[2] == weights[1];
-  for (std::size_t i = 0; good && i < 3; ++i) good = (*sizes)[i] >= 1 && (*sizes)[i] % heads == 0;
-  if (good) return sizes;
+  bool good = known && sizes && sizes->size() == 3;
+  for (std::size_t i = 0; good && i < 3; ++i) good = (*sizes)[i] >= 1 && (*sizes)[i] <= weights[1] && (*sizes)[i] % heads == 0;
+  if (good && (*sizes)[0] == (*sizes)[1] && (*sizes)[0] + (*sizes)[1] + (*sizes)[2] == weights[1]) return sizes;
   c.mistake(DiagnosticKind::value, "`Attention`: weights " + to_string(c[1].type()) +
                                        " do not divide into queries, keys and values of `num_heads` heads by `qkv_hidden_sizes`");
   return std::nullopt;
