@@ -102,7 +102,9 @@ struct Specialized::State {
   Result<Executable> make(const std::vector<TensorType>& types) {
     std::vector<Input> typed;
     for (std::size_t i = 0; i < types.size(); ++i) typed.emplace_back(inputs[i], types[i], here);
-    return compile(record(typed), options, sink);
+    Graph graph = record(typed);
+    options.constants->share(graph);  // so that duplicates are gone before others are made
+    return compile(graph, options, sink);
   }
 
   Status report_many(std::size_t count, const SourceLocation& caller) const {
