@@ -46,6 +46,7 @@ set(graph_headers
   graph/ops/updates.h
   graph/ops/vision.h
   graph/passes/pass_table.h
+  graph/shared_constants.h
   graph/states.h
   graph/text/text.h
   graph/trace/batch_reader.h

@@ -9,6 +9,7 @@
 #include "graph/base/units.h"
 #include "graph/gradient/differentiate.h"
 #include "graph/passes/absorb_marks.h"
+#include "graph/shared_constants.h"
 #include "partitioner/advice/cures.h"
 #include "partitioner/advice/trials.h"
 #include "partitioner/advice/tried_edits.h"
@@ -320,6 +321,7 @@ std::shared_ptr<const Graph> prepare_graph(const Graph& graph, const PlanOptions
   passes.workers = options.costs.workers;
   if (options.simplify) prepared = run_passes(std::move(prepared), passes, &times);
   if (!options.costs.profile.expected.empty()) prepared = apply_profile(prepared, options.costs.profile);
+  if (options.constants) options.constants->share(prepared);
   return std::make_shared<const Graph>(std::move(prepared));
 }
 

@@ -14,6 +14,10 @@
 #include "partitioner/machine/costs.h"
 #include "partitioner/plan.h"
 
+namespace cleave {
+class SharedConstants;
+}
+
 namespace cleave::planner {
 
 /// Returns what a step of planning made, as text.
@@ -30,6 +34,7 @@ struct PlanOptions {
   FindPeak find_peak = nullptr;  ///< the executor's memory planner; null: as if no two values shared storage
   /// False: the plan is only compared by its predicted time, so the account and the diagnostics of a run are left out.
   bool accounts = true;
+  std::shared_ptr<SharedConstants> constants = nullptr;  ///< arrays of the graph are shared with those of other graphs; null: they are not
   bool tries_workers = true;  ///< false: the account does not include the effect of more workers, which takes another plan to find
 };
 

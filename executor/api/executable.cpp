@@ -233,6 +233,14 @@ std::string said(F&& text) {
 const Plan& Executable::plan() const {
   return state_->plan;
 }
+std::int64_t Executable::memory_bytes() const {
+  State::Executors& here = *state_->executors;
+  const std::lock_guard lock(here.mutex);
+  std::int64_t bytes = 0;
+  for (const auto& executor : here.idle)
+    for (std::size_t device = 0; device < plan().program.devices.size(); ++device) bytes += executor->planned_peak(DeviceId(device));
+  return bytes;
+}
 std::string Executable::explain() const {
   return said([&] { return planner::explain_text(plan()); });
 }
@@ -322,6 +330,7 @@ Result<Executable> compile(const Graph& graph, const CompileOptions& options, co
       if (Status prepared = state->add_save_points(graph); !prepared) return prepared.error();
     }
     state->plan = planner::plan(state->save_points ? std::exchange(state->save_points->graph, {}) : graph, wiring->plan);
+    if (options.constants) options.constants->use(state->plan.graph);
     state->setup = std::move(wiring->executor);
     state->idle_executors = static_cast<std::size_t>(std::max(options.idle_executors, 0));
     state->has_states = !states_of(*state->plan.graph).empty();

@@ -24,6 +24,7 @@
 #include "graph/base/diagnostic.h"
 #include "graph/base/result.h"
 #include "graph/graph.h"
+#include "graph/shared_constants.h"
 #include "partitioner/compile.h"
 
 namespace cleave {
@@ -58,6 +59,11 @@ struct CompileOptions {
   /// queue.
   int runs_at_once = 32;
   int idle_executors = 4;  ///< maximum number of executors that are kept for later runs
+  /// Constants, and what the host's kernels derive from them, are shared with other programs that were compiled with this object; null:
+  /// they are not. specialize() shares them among its programs.
+  std::shared_ptr<SharedConstants> constants = nullptr;
+  /// For specialize(): while its programs take more bytes, the least recently used ones are discarded; 0: none is.
+  double memory_limit_bytes = 0;
 };
 
 /// Called for each diagnostic, in order, before compile() returns; for silenced ones only with CompileOptions::tell_allowed.
@@ -103,6 +109,8 @@ class Executable {
   [[nodiscard]] const Plan& plan() const;
   [[nodiscard]] const Diagnostics& diagnostics() const { return plan().diagnostics; }
 
+  /// Bytes of the arenas of the executors that are kept, on all devices; constants are not counted.
+  [[nodiscard]] std::int64_t memory_bytes() const;
   [[nodiscard]] std::string explain() const;  ///< the report of `cleave explain`
   [[nodiscard]] std::string json() const;     ///< the document of `cleave explain --json`
   [[nodiscard]] std::string dot() const;      ///< Graphviz source

@@ -7,6 +7,8 @@
 #include "executor/api/executable_state.h"
 #include "graph/base/exceptions.h"
 #include "graph/base/forks.h"
+#include "graph/shared_constants.h"
+#include "graph/states.h"
 
 namespace cleave {
 namespace {
@@ -34,7 +36,13 @@ struct Specialized::State {
   struct Programs {
     std::mutex making;  ///< held while the function or the sink is called; taken before `mutex`
     std::mutex mutex;
-    std::map<std::string, Executable> by_types;
+    struct Kept {
+      Executable program;
+      std::uint64_t used = 0;  ///< the number of its last use
+    };
+    std::map<std::string, Kept> by_types;
+    std::uint64_t uses = 0;
+    std::size_t made = 0;
   };
   PerProcess<Programs> programs{take_over};
 
@@ -43,7 +51,10 @@ struct Specialized::State {
     auto made = std::make_unique<Programs>();
     if (!of_parent) return made;
     const std::unique_lock lock(of_parent->mutex, std::try_to_lock);
-    if (lock.owns_lock()) made->by_types = of_parent->by_types;
+    if (!lock.owns_lock()) return made;
+    made->by_types = of_parent->by_types;
+    made->uses = of_parent->uses;
+    made->made = of_parent->made;
     return made;
   }
 
@@ -51,20 +62,49 @@ struct Specialized::State {
     Programs& mine = *programs;
     const std::lock_guard lock(mine.mutex);
     const auto found = mine.by_types.find(key);
-    return found == mine.by_types.end() ? std::nullopt : std::optional(found->second);
+    if (found == mine.by_types.end()) return std::nullopt;
+    found->second.used = ++mine.uses;
+    return found->second.program;
   }
-  /// Returns the new number of programs.
-  std::size_t keep(std::string key, Executable program) {
+  /// Returns the number of programs that were made so far.
+  std::size_t keep(const std::string& key, Executable program) {
     Programs& mine = *programs;
     const std::lock_guard lock(mine.mutex);
-    mine.by_types.emplace(std::move(key), std::move(program));
-    return mine.by_types.size();
+    mine.by_types.emplace(key, Programs::Kept{std::move(program), ++mine.uses});
+    while (options.memory_limit_bytes > 0 && static_cast<double>(bytes_of(mine)) > options.memory_limit_bytes) {
+      if (!discard_oldest(mine, key)) break;
+    }
+    return ++mine.made;
+  }
+
+  /// Discards the program that was not used for the longest time, other than `newest` and those with states; false if there is none.
+  static bool discard_oldest(Programs& mine, const std::string& newest) {
+    auto oldest = mine.by_types.end();
+    for (auto each = mine.by_types.begin(); each != mine.by_types.end(); ++each) {
+      if (each->first == newest || !states_of(*each->second.program.plan().graph).empty()) continue;
+      if (oldest == mine.by_types.end() || each->second.used < oldest->second.used) oldest = each;
+    }
+    if (oldest == mine.by_types.end()) return false;
+    mine.by_types.erase(oldest);
+    return true;
+  }
+
+  [[nodiscard]] std::int64_t bytes_of(const Programs& mine) const {
+    std::vector<const Graph*> graphs;
+    std::int64_t bytes = options.constants->derived_bytes();
+    for (const auto& [key, kept] : mine.by_types) {
+      graphs.push_back(kept.program.plan().graph.get());
+      bytes += kept.program.memory_bytes();
+    }
+    return bytes + constant_bytes(graphs);
   }
 
   Result<Executable> make(const std::vector<TensorType>& types) {
     std::vector<Input> typed;
     for (std::size_t i = 0; i < types.size(); ++i) typed.emplace_back(inputs[i], types[i], here);
-    return compile(record(typed), options, sink);
+    Graph graph = record(typed);
+    options.constants->share(graph);  // so that duplicates are gone before others are made
+    return compile(graph, options, sink);
   }
 
   Status report_many(std::size_t count, const SourceLocation& caller) const {
@@ -90,6 +130,7 @@ Specialized::Specialized(std::string name, std::vector<std::string> inputs, Reco
   state_->inputs = std::move(inputs);
   state_->record = std::move(record);
   state_->options = std::move(options);
+  if (!state_->options.constants) state_->options.constants = std::make_shared<SharedConstants>();
   state_->sink = std::move(sink);
   state_->here = here;
 }
@@ -136,6 +177,12 @@ Result<RunResult> Specialized::run_in_order(std::vector<Array> arrays, Here here
     for (std::size_t i = 0; i < arrays.size(); ++i) inputs.emplace(state_->inputs[i], std::move(arrays[i]));
     return program->run(std::move(inputs));
   });
+}
+
+std::int64_t Specialized::memory_bytes() const {
+  State::Programs& here = *state_->programs;
+  const std::lock_guard lock(here.mutex);
+  return state_->bytes_of(here);
 }
 
 std::size_t Specialized::specializations() const {

@@ -46,6 +46,8 @@ class Specialized {
   [[nodiscard]] Result<Executable> executable(const std::vector<TensorType>& types, Here here = Here::now()) const;
   /// The number of compiled programs.
   [[nodiscard]] std::size_t specializations() const;
+  /// Bytes of the programs that are kept: the arenas of each, and constants and what the host's kernels derive from them, each once.
+  [[nodiscard]] std::int64_t memory_bytes() const;
 
   /// The type-erased function of specialize(): `record` traces it on inputs of given types.
   using Record = std::function<Graph(const std::vector<Input>&)>;

@@ -50,7 +50,9 @@ Result<Wiring> wire(const CompileOptions& options) {
   wiring.plan.costs.workers = options.executor.workers;
   wiring.plan.channel_depth = options.executor.channel_capacity;
   wiring.plan.find_peak = memory_peak;
+  wiring.plan.constants = options.constants;
   wiring.executor = *std::move(setup);
+  wiring.executor.constants = options.constants;
   return wiring;
 }
 

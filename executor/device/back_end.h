@@ -16,6 +16,10 @@
 #include "graph/kernel/kernel_request.h"
 #include "graph/kernel/row_cut.h"
 
+namespace cleave {
+class SharedConstants;
+}
+
 namespace cleave::runtime {
 
 class KeptLeaves;
@@ -59,9 +63,10 @@ struct BackEnd {
 /// The user's options, and the device that they are for.
 struct ExecutorSetup : ExecutorOptions {
   BackEnd back_end;
-  int ordinal = 0;                                    ///< which of the back end's devices is used
-  std::int64_t part_bytes = kernels::kPartBytes;      ///< larger values are staged and copied in chunks of this many bytes
-  std::shared_ptr<KeptLeaves> kept_leaves = nullptr;  ///< shared by all executors of the program; null: this executor keeps its own
+  int ordinal = 0;                                       ///< which of the back end's devices is used
+  std::int64_t part_bytes = kernels::kPartBytes;         ///< larger values are staged and copied in chunks of this many bytes
+  std::shared_ptr<SharedConstants> constants = nullptr;  ///< shared with other programs, with what kernels derive from them; null: none are
+  std::shared_ptr<KeptLeaves> kept_leaves = nullptr;     ///< shared by all executors of the program; null: this executor keeps its own
 };
 
 }  // namespace cleave::runtime

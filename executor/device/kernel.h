@@ -15,6 +15,10 @@
 #include "graph/kernel/kernel_request.h"
 #include "graph/op.h"
 
+namespace cleave {
+class SharedConstants;
+}
+
 namespace cleave::runtime {
 
 /// A row-major tensor in memory that the kernel may access.
@@ -38,6 +42,7 @@ struct KernelCall {
   /// One flag an input: its elements are the same in all calls that find it at the same address (a weight), so data derived from them may
   /// be cached. Empty: no input is constant.
   std::span<const std::uint8_t> kept = {};
+  SharedConstants* constants = nullptr;  ///< shares what is derived from kept inputs with the kernels of other programs; null: nothing is
 
   [[nodiscard]] bool keeps(std::size_t input) const { return input < kept.size() && kept[input] != 0; }
 };

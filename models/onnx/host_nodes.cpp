@@ -108,6 +108,12 @@ Values GraphReader::by_host_function(const OperatorFunction& given, const NodePr
   }
   if (in_library)
     for (const auto& [name, attribute] : described->attributes) inputs.push_back(call.constant(as_operand(attribute)).operand());
+  std::string takes, given_types;
+  for (const TensorType& type : function->takes) takes += (takes.empty() ? "" : ", ") + to_string(type);
+  for (const Operand& input : inputs) given_types += (given_types.empty() ? "" : ", ") + to_string(Part(tracer_, input).type());
+  if (!function->takes.empty() && takes != given_types)
+    return call.mistake(DiagnosticKind::type,
+                        "the host function `" + function->name + "` of `" + op + "` takes " + takes + ", and the node has " + given_types);
   return call_host(*std::move(function), node, inputs, location);
 }
 

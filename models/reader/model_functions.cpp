@@ -1,8 +1,10 @@
 // `models: {net: net.onnx}`: ONNX files that the program calls like functions, `net(x)`, and whose weights are a group of parameters,
 // `net`.
 #include <algorithm>
+#include <map>
 
 #include "graph/base/named_file.h"
+#include "graph/base/spelling.h"
 #include "models/onnx/onnx_function.h"
 #include "models/reader/declarations.h"
 #include "models/reader/evaluation.h"
@@ -11,7 +13,7 @@
 namespace cleave::models {
 namespace {
 
-constexpr std::string_view kParameters = "parameters";
+constexpr std::string_view kParameters = "parameters", kHostFunctions = "host_functions";
 
 /// The patterns of `parameters:`: one, or a list of them. `none` gives an empty list.
 std::optional<std::vector<std::string>> patterns_of(const YamlNode& node, Errors& errors) {
@@ -34,9 +36,35 @@ std::optional<std::vector<std::string>> patterns_of(const YamlNode& node, Errors
   return patterns;
 }
 
+/// Host functions of the program that compute operators of the file: `{com.acme.Clamp: clamp}`. Nothing after a mistake.
+std::optional<std::map<std::string, OperatorFunction>> operators_of(const YamlNode& node, const Evaluator& evaluator) {
+  Errors& errors = evaluator.errors;
+  if (!node.map()) {
+    if (!node.broken())
+      errors.add(DiagnosticKind::type, node.span,
+                 "`host_functions` has operators of the file and host functions, such as {com.acme.Clamp: clamp}");
+    return std::nullopt;
+  }
+  std::map<std::string, OperatorFunction> operators;
+  for (const YamlEntry& entry : node.entries) {
+    const std::string name(trimmed(entry.value.text));
+    const auto found = evaluator.host_functions.find(name);
+    if (!entry.value.scalar() || found == evaluator.host_functions.end()) {
+      std::vector<std::string> known;
+      for (const auto& [each, function] : evaluator.host_functions) known.push_back(each);
+      if (!entry.value.broken())
+        errors.add(DiagnosticKind::unknown, entry.value.span,
+                   "there is no host function `" + name + "`" + did_you_mean_or_has(name, known));
+      return std::nullopt;
+    }
+    operators.emplace(entry.key.text, [function = found->second](const OperatorNode&) -> Result<HostFunction> { return *function; });
+  }
+  return operators;
+}
+
 /// Opens the file of one entry; null after a mistake, which is reported at the file's name or at the patterns.
 std::shared_ptr<OnnxFunction> opened(const YamlEntry& entry, const ModelOptions& given, Evaluator& evaluator) {
-  static const std::vector<std::string> kKeys = {"file", std::string(kParameters)};
+  static const std::vector<std::string> kKeys = {"file", std::string(kParameters), std::string(kHostFunctions)};
   Errors& errors = evaluator.errors;
   const YamlNode* file = &entry.value;
   const YamlNode* patterns = nullptr;
@@ -55,6 +83,11 @@ std::shared_ptr<OnnxFunction> opened(const YamlEntry& entry, const ModelOptions&
       const auto read = patterns_of(*patterns, errors);
       if (!read) return nullptr;
       options.parameters = *read;
+    }
+    if (const YamlEntry* functions = entry.value.find(kHostFunctions)) {
+      auto operators = operators_of(functions->value, evaluator);
+      if (!operators) return nullptr;
+      options.host_functions = *std::move(operators);
     }
   }
   const std::string name(trimmed(file->text));

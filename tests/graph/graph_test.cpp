@@ -3,10 +3,16 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdlib>
 #include <filesystem>
+#include <new>
 
+#include "graph/ops/ops.h"
 #include "graph/passes/same_program.h"
 #include "graph/passes/verify.h"
+#include "graph/shared_constants.h"
+#include "graph/trace/trace.h"
 #include "tests/support/graph_builder.h"
 #include "tests/support/temporary_folder.h"
 
@@ -195,6 +201,87 @@ TEST(Graph, FilesThatCannotBeReadOrWrittenAreErrors) {
   EXPECT_FALSE(Graph::load(folder.path("none.graph")));
   EXPECT_FALSE(Graph::load(folder.write("bad.graph", "not a graph")));
   EXPECT_FALSE(Graph::load(folder.path("")));
+}
+
+// --- constants that graphs share -------------------------------------------------------------------------------------------------------
+
+Graph with_constant(Array array) {
+  return trace("g", {{"x", "f32[]"}}, [&](Tensor x) { return named("y", constant(std::move(array)) + x); });
+}
+const Array& constant_of(const Graph& graph) {
+  for (const Node& node : graph.nodes)
+    if (node.kind == NodeKind::constant && node.attributes.get<Array>("value").size() > 1) return node.attributes.get<Array>("value");
+  static const Array none;
+  return none;
+}
+Array counted(std::int64_t size, float first = 0) {
+  Array array(TensorType{DType::f32, {size}});
+  for (std::int64_t i = 0; i < size; ++i) array.mutable_data<float>()[i] = first + static_cast<float>(i);
+  return array;
+}
+std::shared_ptr<const Graph> shared_by(SharedConstants& constants, Array array) {
+  Graph graph = with_constant(std::move(array));
+  constants.share(graph);
+  const auto shared = std::make_shared<const Graph>(std::move(graph));
+  constants.use(shared);
+  return shared;
+}
+
+TEST(SharedConstants, AreOneArrayForAllGraphs) {
+  SharedConstants constants;
+  const auto first = shared_by(constants, counted(1000)), second = shared_by(constants, counted(1000));
+  EXPECT_EQ(constant_of(*first).bytes(), constant_of(*second).bytes());
+  EXPECT_EQ(constant_bytes({first.get(), second.get()}), 4000);
+  Array changed = counted(1000);
+  changed.mutable_data<float>()[999] = 7;
+  EXPECT_NE(constant_of(*shared_by(constants, changed)).bytes(), constant_of(*first).bytes());
+  EXPECT_EQ(constant_of(*shared_by(constants, changed)).at(999), 7);
+  Array other_shape_array(TensorType{DType::f32, {10, 100}});
+  std::copy_n(counted(1000).data<float>(), 1000, other_shape_array.mutable_data<float>());
+  const auto other_shape = shared_by(constants, std::move(other_shape_array));
+  EXPECT_NE(constant_of(*other_shape).bytes(), constant_of(*first).bytes());
+}
+
+TEST(SharedConstants, LeaveBorrowedMemoryAlone) {
+  SharedConstants constants;
+  const auto first = shared_by(constants, counted(1000));
+  const Array owned = counted(1000);
+  const auto lent = shared_by(constants, Array::borrow(owned.type(), owned.bytes(), [] {}));
+  EXPECT_EQ(constant_of(*lent).bytes(), owned.bytes());
+}
+
+TEST(SharedConstants, EndWithTheLastGraphThatHasThem) {
+  SharedConstants constants;
+  bool released = false;
+  {
+    void* const memory = std::calloc(1000, sizeof(float));
+    shared_by(constants, Array::own(TensorType{DType::f32, {1000}}, memory, [&released, memory] {
+                std::free(memory);
+                released = true;
+              }));
+  }
+  shared_by(constants, counted(500));
+  EXPECT_TRUE(released);
+}
+
+TEST(SharedConstants, HaveWhatIsDerivedFromThemOnce) {
+  SharedConstants constants;
+  int made = 0;
+  const auto make = [&]() -> std::shared_ptr<void> { return std::make_shared<int>(++made); };
+  const int a = 0, b = 0;
+  {
+    const auto first = constants.derived(&a, "form", 100, make), again = constants.derived(&a, "form", 100, make);
+    EXPECT_EQ(first, again);
+    EXPECT_EQ(made, 1);
+    const auto other = constants.derived(&a, "another", 50, make), elsewhere = constants.derived(&b, "form", 7, make);
+    EXPECT_EQ(made, 3);
+    EXPECT_EQ(constants.derived_bytes(), 157);
+  }
+  EXPECT_EQ(constants.derived_bytes(), 0);
+  (void)constants.derived(&a, "form", 100, make);
+  EXPECT_EQ(made, 4) << "nobody kept it";
+  EXPECT_THROW((void)constants.derived(&b, "fails", 1, []() -> std::shared_ptr<void> { throw std::bad_alloc(); }), std::bad_alloc);
+  EXPECT_EQ(*std::static_pointer_cast<int>(constants.derived(&b, "fails", 1, make)), 5);
 }
 
 }  // namespace

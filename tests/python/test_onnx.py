@@ -288,7 +288,7 @@ def test_the_decorator_declares_types_and_cost_of_an_operator(onnx_file):
 
     model = cleave.load(path, host_functions={"Twice": twice}, device="simulated")
     assert model.run(x=[[1, 2, 3]])["y"].tolist() == [[-1, -2, -3]] * 2
-    assert model.run(x=np.ones((2, 3)))["y"].shape == (4, 3)
+    assert model.run(x=np.ones((2, 3), np.float32))["y"].shape == (4, 3)
     called = [node for node in model.explain().nodes if node["op"] == "host_call"]
     assert [node["host_seconds"] for node in called] == [pytest.approx(0.004, rel=0.01)]
     assert cleave.load(path, host_functions={"Twice": cleave.host_function("f32[7]")(twice)}, dims={"n": 1}).outputs == {"y": "f32[7]"}
@@ -325,6 +325,64 @@ def test_traced_functions_call_networks_with_operators_of_their_own(onnx_file):
     path = onnx_file([("Frobnicate", ["x"], ["y"])], {"x": ("f", ["n"])}, {"y": ("f", ["n"])})
     net = cleave.load(path, host_functions={"Frobnicate": cleave.host_function(lambda x: x, pure=True)(lambda x: x + 1)})
     assert cleave.trace(lambda x: 2 * net(x), "f32[3]", device="none")([1, 2, 3]).tolist() == [4, 6, 8]
+
+
+def private_bytes():
+    """Memory that belongs to this process alone."""
+    with open("/proc/self/smaps_rollup", encoding="ascii") as lines:
+        return sum(1024 * int(line.split()[1]) for line in lines if line.startswith(("Private_Clean:", "Private_Dirty:")))
+
+
+@pytest.fixture
+def layers(tmp_path):
+    """A model with 16 MiB of weights, and their bytes."""
+    width, draw = 1024, np.random.default_rng(0)
+    weights = [onnx.numpy_helper.from_array(draw.standard_normal((width, width), dtype=np.float32) / 32, f"w{i}") for i in range(4)]
+    nodes = [onnx.helper.make_node("Gemm", [f"h{i}", f"w{i}"], [f"h{i + 1}"], transB=1) for i in range(4)]
+    info = onnx.helper.make_tensor_value_info
+    graph = onnx.helper.make_graph(nodes, "layers", [info("h0", 1, ["batch", width])], [info("h4", 1, ["batch", width])], weights)
+    onnx.save(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 18)], ir_version=10), tmp_path / "layers.onnx")
+    return tmp_path / "layers.onnx", 4 * 4 * width * width
+
+
+@pytest.mark.filterwarnings("ignore:.*different tuples of sizes")
+def test_programs_of_all_sizes_have_the_weights_once(layers):
+    path, weights = layers
+    model = cleave.load(path, device="none")
+
+    def run(batch):
+        return model.run(h0=np.ones((batch, 1024), np.float32))["h4"][0]
+
+    first = run(1)
+    run(2)
+    after_two = private_bytes()
+    for batch in range(3, 11):
+        np.testing.assert_allclose(run(batch), first, rtol=1e-4, atol=1e-4)
+    assert private_bytes() - after_two < weights / 2
+
+
+def test_a_memory_limit_discards_the_program_that_was_not_used_for_longest(layers):
+    path, weights = layers
+    compiled = []
+    original = cleave._cleave.compile
+    unlimited = cleave.load(path, device="none")
+    sizes = (64, 128, 96)
+    expected = {batch: unlimited.run(h0=np.ones((batch, 1024), np.float32))["h4"] for batch in sizes}
+    limit = unlimited._shared.bytes([each for each, _ in unlimited._executables.values()][:2], list(unlimited._programs.values()))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(cleave._cleave, "compile", lambda *arguments: compiled.append(1) or original(*arguments))
+        model = cleave.load(path, device="none", memory_limit=limit)
+        for batch, times in ((64, 1), (128, 2), (64, 2), (96, 3), (64, 3), (128, 4), (96, 5)):
+            np.testing.assert_array_equal(model.run(h0=np.ones((batch, 1024), np.float32))["h4"], expected[batch])
+            assert len(compiled) == times, batch
+            assert len(model._executables) <= 2
+        small = cleave.load(path, device="none", memory_limit="1KiB")
+        for batch in sizes:
+            small.run(h0=np.ones((batch, 1024), np.float32))
+            assert len(small._executables) == len(small._programs) == 1
+    assert limit > weights
+    with pytest.raises(cleave.UsageError):
+        cleave.load(path, memory_limit="much")
 
 
 def test_mistakes_name_the_node(onnx_file):

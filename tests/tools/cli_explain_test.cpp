@@ -187,5 +187,30 @@ TEST_F(CliExplainTest, AProfileOutlivesInsertedLinesAndSaysWhatDoesNotFit) {
   EXPECT_THAT(explain("--use-profile new.json").err, HasSubstr("a profile of version 3, and this cleave knows 2"));
 }
 
+/// A range of sizes is planned size by size, and neighbors are compared.
+TEST(CliExplainSizes, SayWhereThePlanChanges) {
+  const CommandResult changing =
+      run_command("cleave explain models/mlp_inference.yaml --device simulated --dim rows=32..1000", source_dir());
+  EXPECT_EQ(changing.code, 0) << changing.err;
+  for (const char* text : {"  rows  predicted", "  32 ", "  64 ", "  512 ", "  1000 ",
+                           "from rows=32 to rows=64: 1 operation moves to the accelerator: `matmul`"})
+    EXPECT_THAT(changing.out, HasSubstr(text));
+  EXPECT_THAT(changing.out, ::testing::Not(HasSubstr("  1024 "))) << "the last size is the last";
+  const CommandResult same = run_command("cleave check models/mlp_inference.yaml --device simulated --dim rows=1..3", source_dir());
+  EXPECT_EQ(same.code, 0) << same.err;
+  EXPECT_THAT(same.out, HasSubstr("the plan is the same for all these sizes"));
+}
+
+TEST(CliExplainSizes, AreRefusedWhereOneIsMeant) {
+  const auto code = [](const std::string& flags) { return run_command("cleave " + flags, source_dir()).code; };
+  EXPECT_EQ(code("explain models/mlp_inference.yaml --dim rows=1..4 --json"), 2);
+  EXPECT_EQ(code("explain models/mlp_inference.yaml --dim rows=1..4 --node y"), 2);
+  EXPECT_EQ(code("explain models/mlp_inference.yaml --dim rows=1..4 --dim hidden=1..4"), 2);
+  EXPECT_EQ(code("explain models/mlp_inference.yaml --dim rows=4..1"), 2);
+  EXPECT_EQ(code("explain models/mlp_inference.yaml --dim rows=1.."), 2);
+  EXPECT_EQ(code("run models/mlp_inference.yaml --dim rows=1..4"), 2);
+  EXPECT_EQ(code("explain models/mlp_inference.yaml --dim nowhere=1..4"), 1) << "no such dim";
+}
+
 }  // namespace
 }  // namespace cleave::testing

@@ -9,6 +9,7 @@
 #include "partitioner/report/explain.h"
 #include "partitioner/report/questions/lock.h"
 #include "tools/cli/session.h"
+#include "tools/cli/sizes.h"
 
 namespace cleave::cli {
 namespace {
@@ -70,6 +71,7 @@ int report_new(const Options& options, const Console& console, const Plan& plan,
 }  // namespace
 
 int check_command(const Options& options) {
+  if (options.dim_range) return plan_sizes(options);
   const Console console(options);
   if (options.update_lock) {
     if (Status writable = check_writable(options.lock); !writable) return console.fail(writable.error());

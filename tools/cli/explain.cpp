@@ -9,6 +9,7 @@
 #include "tools/cli/onnxruntime_report.h"
 #include "tools/cli/page.h"
 #include "tools/cli/session.h"
+#include "tools/cli/sizes.h"
 
 namespace cleave::cli {
 
@@ -42,6 +43,7 @@ std::optional<Result<std::string>> answer_question(const Options& options, const
 }  // namespace
 
 int explain_command(const Options& options) {
+  if (options.dim_range) return plan_sizes(options);
   const Console console(options);
   if (Status writable = check_output_files(options); !writable) return console.fail(writable.error());
   int code = kDone;

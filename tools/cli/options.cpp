@@ -302,9 +302,19 @@ void Definitions::add_device_flags(CLI::App& sub) {
 void Definitions::add_model_flags(CLI::App& sub) {
   hint(sub.add_option("model", options_.model, "a model (.yaml, .onnx) or graph (.graph)")->type_name("MODEL"), {{}, true});
   begin_group(sub, "Model");
-  add_each(sub, "--dim", "NAME=N", "size of a symbolic dimension", [this](const std::string& name, const std::string& value) {
-    options_.dims[name] = whole_number(value, "--dim", kLeast, kMost);
-  });
+  const bool ranges = sub.get_name() == "explain" || sub.get_name() == "check";
+  add_each(sub, "--dim", "NAME=N",
+           ranges ? "size of a symbolic dimension; 1..32: several, and where the plan changes" : "size of a symbolic dimension",
+           [this, ranges](const std::string& name, const std::string& value) {
+             const std::size_t dots = ranges ? value.find("..") : std::string::npos;
+             if (dots == std::string::npos) {
+               options_.dims[name] = whole_number(value, "--dim", kLeast, kMost);
+               return;
+             }
+             if (options_.dim_range) throw CLI::ValidationError("--dim", "one dimension may have several sizes, not two");
+             const std::int64_t first = whole_number(value.substr(0, dots), "--dim", 0, kMost);
+             options_.dim_range = {name, {first, whole_number(value.substr(dots + 2), "--dim", first, kMost)}};
+           });
   add_assignments(sub, "--input", options_.inputs, ".npy, .csv, .txt, .safetensors or JSON value of an input", "NAME=VALUE");
   add_assignments(sub, "--param", options_.inputs, "the same for a parameter", "NAME=VALUE");
   add_assignments(sub, "--state", options_.states, "an input that is that output of the run before and stays on its device", "IN=OUT");

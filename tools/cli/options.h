@@ -26,6 +26,8 @@ struct Options {
   Policy placement = Policy::optimal;
   std::string machine;
   std::map<std::string, std::int64_t> dims;
+  /// explain, check: a dim with the first and the last of several sizes to plan for.
+  std::optional<std::pair<std::string, std::pair<std::int64_t, std::int64_t>>> dim_range;
   // For ONNX models.
   std::map<std::string, std::vector<std::optional<std::int64_t>>> shapes;
   std::map<std::string, std::string> constants;  ///< as written

@@ -30,6 +30,7 @@ class MatmulKernel final : public HostKernel {
   Status run(const KernelCall& call) override {
     const T* bias = has_bias_ ? call.inputs[places_.bias].template as<const T>() : nullptr;
     const bool keeps = keeping_ && call.keeps(places_.b);
+    if (keeps) keeping_->share(call.constants);
     (keeps ? *keeping_ : product_)
         .run(call.workers, call.inputs[places_.a].template as<const T>(), call.inputs[places_.b].template as<const T>(),
              call.results[0].template as<T>(), bias);

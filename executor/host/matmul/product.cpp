@@ -1,8 +1,14 @@
 #include "executor/host/matmul/product.h"
-#include "graph/base/stop.h"
 
 #include <algorithm>
 #include <bit>
+#include <new>
+#include <optional>
+#include <string>
+#include <type_traits>
+
+#include "graph/base/stop.h"
+#include "graph/shared_constants.h"
 
 namespace cleave::runtime::host {
 namespace {
@@ -147,8 +153,10 @@ template <class T>
 void Product<T>::run(Workers& workers, const T* a, const T* b, T* c, const T* bias) {
   if (rows_ == 0 || columns_ == 0 || matrices_ == 0) return;
   if (method_ == Method::tiles) {
-    const std::int64_t width = packed_columns(std::min(columns_, strip_), code_.width);
-    scratch_.reserve(workers.threads(), (width + kRowBlock) * std::min(kInnerBlock, plan_.k) + code_.width);
+    // A thread packs the right operand by itself unless `packed` does so for all; else at most the panel at the edge.
+    const bool for_all = pack_b_ && parts_ == 1 && together_ == 0;
+    const std::int64_t columns = for_all ? 0 : pack_b_ ? packed_columns(std::min(columns_, strip_), code_.width) : code_.width;
+    scratch_.reserve(workers.threads(), (columns + (pack_a_ ? kRowBlock : 0)) * std::min(kInnerBlock, plan_.k) + code_.width);
   }
   if (together_ == 0) {
     for (std::int64_t i = 0; i < matrices_; ++i) one(workers, operands(i, a, b, c), bias);
@@ -233,19 +241,36 @@ void Product<T>::pack(Workers& workers, const Operands& slice, T* panels) const 
   });
 }
 
-/// Packs all panels of the right operand and keeps them.
+/// Packs all panels of the right operand. Where they are depends on the operand and the micro-kernels alone, not on the rows.
 template <class T>
-void Product<T>::keep(Workers& workers, const Operands& all) {
-  shared_.reserve(1, packed_columns(columns_, code_.width) * all.inner + code_.width);
-  const typename Scratch<T>::Part panels(shared_);
+std::shared_ptr<T> Product<T>::all_panels(Workers& workers, const Operands& all, std::int64_t elements) const {
+  constexpr auto kAlignment = std::align_val_t(Scratch<T>::kAlignment);
+  const std::shared_ptr<T> panels(static_cast<T*>(::operator new[](static_cast<std::size_t>(elements) * sizeof(T), kAlignment)),
+                                  [](T* memory) { ::operator delete[](memory, kAlignment); });
   for (std::int64_t first = 0; first < columns_; first += strip_) {
     const Operands strip = part(all, 0, rows_, first, strip_);
     for (std::int64_t k = 0; k < all.inner; k += kInnerBlock) {
       Operands slice = strip;
       slice.inner = std::min(kInnerBlock, all.inner - k);
       slice.b = strip.b.from(k, 0);
-      pack(workers, slice, panels.data() + first * all.inner + packed_columns(strip.columns, code_.width) * k);
+      pack(workers, slice, panels.get() + first * all.inner + packed_columns(strip.columns, code_.width) * k);
     }
+  }
+  return panels;
+}
+
+/// Keeps all panels of the right operand.
+template <class T>
+void Product<T>::keep(Workers& workers, const Operands& all) {
+  const std::int64_t elements = packed_columns(columns_, code_.width) * all.inner + code_.width;
+  const auto make = [&] { return all_panels(workers, all, elements); };
+  if (constants_) {
+    std::string form = std::string("panels of ") + (std::is_integral_v<T> ? "u" : "f") + std::to_string(sizeof(T));
+    for (const std::int64_t number : {columns_, all.inner, all.b.row, all.b.column, static_cast<std::int64_t>(code_.width)})
+      form += " " + std::to_string(number);
+    kept_ = std::static_pointer_cast<T>(constants_->derived(all.b.at, form, elements * static_cast<std::int64_t>(sizeof(T)), make));
+  } else {
+    kept_ = make();
   }
   kept_from_ = all.b.at;
 }
@@ -255,7 +280,8 @@ template <class T>
 void Product<T>::packed(Workers& workers, const Operands& all, const T* bias) {
   if (!keeps_) shared_.reserve(1, packed_columns(std::min(strip_, columns_), code_.width) * std::min(kInnerBlock, all.inner));
   if (keeps_ && kept_from_ != all.b.at) keep(workers, all);
-  const typename Scratch<T>::Part room(shared_);
+  std::optional<typename Scratch<T>::Part> room;
+  if (!keeps_) room.emplace(shared_);
   for (std::int64_t first = 0; first < columns_; first += strip_) {
     const Operands strip = part(all, 0, rows_, first, strip_);
     for (std::int64_t k = 0; k < all.inner; k += kInnerBlock) {
@@ -263,7 +289,7 @@ void Product<T>::packed(Workers& workers, const Operands& all, const T* bias) {
       slice.inner = std::min(kInnerBlock, all.inner - k);
       slice.a = strip.a.from(0, k);
       slice.b = strip.b.from(k, 0);
-      T* panels = room.data() + (keeps_ ? first * all.inner + packed_columns(strip.columns, code_.width) * k : 0);
+      T* panels = keeps_ ? kept_.get() + first * all.inner + packed_columns(strip.columns, code_.width) * k : room->data();
       if (!keeps_) pack(workers, slice, panels);
       each_block(workers, strip.columns, [&](std::int64_t row, std::int64_t index) {
         const typename Scratch<T>::Part scratch(scratch_);

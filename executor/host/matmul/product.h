@@ -10,6 +10,10 @@
 #include "executor/host/matmul/code.h"
 #include "executor/host/scratch.h"
 
+namespace cleave {
+class SharedConstants;
+}
+
 namespace cleave::runtime::host {
 
 template <class T>
@@ -19,6 +23,8 @@ class Product {
   explicit Product(const MatmulPlan& plan, bool keeps = false);
   /// `bias` is read only if the plan has one.
   void run(Workers& workers, const T* a, const T* b, T* c, const T* bias);
+  /// Kept panels are those that other products keep of the same b; null: they are this product's own. To be called before `run`.
+  void share(SharedConstants* constants) { constants_ = constants; }
 
   /// Whether keeping packed b would make runs faster.
   [[nodiscard]] bool would_keep() const;
@@ -48,6 +54,7 @@ class Product {
   void in_parts(Workers& workers, const Operands& all, const T* bias);
   void packed(Workers& workers, const Operands& all, const T* bias);
   void pack(Workers& workers, const Operands& slice, T* panels) const;
+  [[nodiscard]] std::shared_ptr<T> all_panels(Workers& workers, const Operands& all, std::int64_t elements) const;
   void keep(Workers& workers, const Operands& all);
   template <class Body>
   void each_block(Workers& workers, std::int64_t columns, const Body& body);
@@ -68,7 +75,9 @@ class Product {
   std::int64_t parts_ = 1;                         ///< parts of the inner axis, whose sums are added at the end
   Scratch<T> scratch_, shared_;
   const bool keeps_;
-  const T* kept_from_ = nullptr;  ///< the b whose panels are in `shared_`
+  std::shared_ptr<T> kept_;       ///< all panels of b, which other products may read, too
+  const T* kept_from_ = nullptr;  ///< the b whose panels these are
+  SharedConstants* constants_ = nullptr;
 };
 
 extern template class Product<float>;

@@ -58,7 +58,8 @@ void HostKernels::place(NodeId id) {
 KernelCall HostKernels::call(NodeId id, const OpContext& context) const {
   const HostOperation& operation = operations_.of[id];
   const std::span<const std::uint8_t> kept(kept_.data() + operation.first_view, operations_.reads(id).size());
-  return {*graph_.nodes[id].op, *operation.attributes, inputs(id), results(id), context, *prepared_.workers, kept};
+  return {*graph_.nodes[id].op,     *operation.attributes, inputs(id), results(id), context, *prepared_.workers, kept,
+          prepared_.constants.get()};
 }
 
 KernelCall HostKernels::call(NodeId id, const CallLimits* limits) {

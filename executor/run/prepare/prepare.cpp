@@ -129,6 +129,7 @@ Result<std::unique_ptr<Prepared>> prepare(std::shared_ptr<const Program> program
   auto prepared = std::make_unique<Prepared>();
   prepared->program = std::move(program);
   prepared->costs = costs;
+  prepared->constants = setup.constants;
   prepared->virtual_time = setup.back_end.simulates;
   prepared->chunks.size = std::max<std::int64_t>(setup.part_bytes, 1);
   Result<BoundAttributes> bound = load_host_functions(prepared->graph(), setup.library_paths);

@@ -19,13 +19,18 @@
 #include "executor/runtime.h"
 #include "partitioner/apply/step_costs.h"
 
+namespace cleave {
+class SharedConstants;
+}
+
 namespace cleave::runtime {
 
 struct Prepared {
   std::shared_ptr<const Program> program;
   BoundAttributes bound;
-  std::shared_ptr<Workers> workers;  ///< for the host's kernels
-  StepCosts costs;                   ///< the plan's costs, which the virtual clock replays
+  std::shared_ptr<Workers> workers;            ///< for the host's kernels
+  std::shared_ptr<SharedConstants> constants;  ///< null: the program shares nothing
+  StepCosts costs;                             ///< the plan's costs, which the virtual clock replays
   IdVector<DeviceId, Fusion> fusions;
   IdVector<DeviceId, MemoryPlan> plans;
   IdVector<DeviceId, std::unique_ptr<Device>> devices;       ///< null: the host, or a device without work

@@ -5,11 +5,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <atomic>
+#include <fstream>
 #include <numeric>
 #include <thread>
 
 #include "graph/ops/ops.h"
+#include "graph/shared_constants.h"
 #include "tests/support/namespaces.h"
 
 namespace cleave::testing {
@@ -169,6 +172,92 @@ TEST(Specialized, ThreadsShareThePrograms) {
   EXPECT_EQ(said, 1);
   EXPECT_EQ(traced, 10);
   EXPECT_EQ(program.specializations(), 10u);
+}
+
+// --- memory ----------------------------------------------------------------------------------------------------------------------------
+
+constexpr std::int64_t kWide = 1024, kLayers = 2;
+
+/// Layers whose weights, of 4 MiB each, are made anew in each trace, as a file is read anew for each size.
+Specialized layers(CompileOptions options, int* traced = nullptr) {
+  options.device = "none";
+  return specialize(
+      "layers", {"x"},
+      [traced](Tensor x) {
+        if (traced) ++*traced;
+        for (std::int64_t layer = 0; layer < kLayers; ++layer) {
+          Array w(TensorType{DType::f32, {kWide, kWide}});
+          for (std::int64_t i = 0; i < kWide * kWide; ++i) w.mutable_data<float>()[i] = static_cast<float>((i * 7 + layer) % 13 - 6) / 1024;
+          x = matmul(x, transpose(constant(std::move(w))));
+        }
+        return named("y", x);
+      },
+      std::move(options));
+}
+Array ones(std::int64_t rows) {
+  Array x(TensorType{DType::f32, {rows, kWide}});
+  std::fill_n(x.mutable_data<float>(), x.size(), 1.0F);
+  return x;
+}
+/// Bytes of memory that belong to this process alone.
+std::int64_t private_bytes() {
+  std::ifstream map("/proc/self/smaps_rollup");
+  std::int64_t bytes = 0, kilobytes = 0;
+  for (std::string word; map >> word;)
+    if ((word == "Private_Dirty:" || word == "Private_Clean:") && map >> kilobytes) bytes += 1024 * kilobytes;
+  return bytes;
+}
+
+TEST(SpecializedMemory, HoldsTheWeightsOfAllSizesOnce) {
+  const auto constants = std::make_shared<SharedConstants>();
+  const Specialized program = layers({.constants = constants});
+  const auto first_number = [&](std::int64_t rows) {
+    const Result<RunResult> result = program.run(ones(rows));
+    return result ? result->output("y")->at(0) : (ADD_FAILURE() << result.error().message, 0.0);
+  };
+  const double expected = first_number(1);
+  first_number(2);
+  const std::int64_t after_two = program.memory_bytes(), private_after_two = private_bytes();
+  EXPECT_GE(after_two, kLayers * kWide * kWide * 4);
+  EXPECT_GT(constants->derived_bytes(), 0) << "few rows and transposed weights: packed weights are kept";
+  for (std::int64_t rows = 3; rows <= 10; ++rows) EXPECT_EQ(first_number(rows), expected);
+  EXPECT_EQ(program.specializations(), 10u);
+  EXPECT_LE(static_cast<double>(program.memory_bytes()), 1.1 * static_cast<double>(after_two));
+  if (private_after_two > 0) {
+    EXPECT_LE(private_bytes() - private_after_two, after_two / 4) << "other memory of this process";
+  }
+}
+
+TEST(SpecializedMemory, DiscardsTheProgramThatWasNotUsedForLongest) {
+  int traced = 0;
+  const Specialized unlimited = layers({});
+  for (const std::int64_t rows : {64, 128}) ASSERT_TRUE(unlimited.run(ones(rows)));
+  const auto limit = static_cast<double>(unlimited.memory_bytes());
+  const Specialized program = layers({.memory_limit_bytes = limit}, &traced);
+  const auto run = [&](std::int64_t rows) {
+    const Result<RunResult> result = program.run(ones(rows));
+    ASSERT_TRUE(result) << result.error().message;
+    EXPECT_LE(static_cast<double>(program.memory_bytes()), limit);
+  };
+  run(64);
+  run(128);
+  EXPECT_EQ(traced, 2);
+  run(64);
+  EXPECT_EQ(traced, 2) << "both fit";
+  run(96);  // discards 128, which was not used for longest
+  EXPECT_EQ(program.specializations(), 2u);
+  run(64);
+  EXPECT_EQ(traced, 3);
+  run(128);
+  EXPECT_EQ(traced, 4);
+}
+
+TEST(SpecializedMemory, KeepsTheNewestProgramWhateverTheLimit) {
+  const Specialized program = layers({.memory_limit_bytes = 1});
+  for (const std::int64_t rows : {1, 2, 1}) {
+    ASSERT_TRUE(program.run(ones(rows)));
+    EXPECT_EQ(program.specializations(), 1u);
+  }
 }
 
 }  // namespace

@@ -247,6 +247,44 @@ TEST(OnnxDeclarations, OfResultsThatAreWrongAreWarnings) {
   EXPECT_EQ(declared(untyped("y")), "");
 }
 
+/// A loop that doubles a value and collects it, with `trips` known or an input.
+GraphParts doubling(bool known, std::int64_t trips) {
+  const Message body =
+      graph_of({.nodes = {node("Identity", {"cond"}, {"goes"}), node("Add", {"v", "v"}, {"next"}), node("Identity", {"next"}, {"seen"})},
+                .inputs = {value_info("i", kInt64, {}), value_info("cond", kBool, {}), value_info("v", kFloat, {2, 3})},
+                .outputs = {untyped("goes"), untyped("next"), untyped("seen")}});
+  GraphParts parts{.nodes = {node("Loop", {"m", "", "x"}, {"last", "all"}, {.name = "n", .attributes = {graph_attribute("body", body)}}),
+                             node("Shape", {"all"}, {"y"})},
+                   .inputs = {kX},
+                   .outputs = {untyped("last"), untyped("y")}};
+  if (known) {
+    parts.initializers = {int64s("m", {}, {trips})};
+  } else {
+    parts.inputs.push_back(value_info("m", kInt64, {}));
+    parts.nodes.pop_back();
+    parts.outputs.pop_back();
+    parts.outputs.push_back(untyped("all"));
+  }
+  return parts;
+}
+
+TEST(OnnxLoop, WithoutATripGivesWhatItIsGiven) {
+  const auto results = [](const Graph& graph, std::map<std::string, Array> inputs) {
+    if (!graph.ok()) return text_of_diagnostics(graph);
+    const Result<RunResult> run = runtime::run_reference(graph, {.inputs = std::move(inputs)});
+    if (!run) return run.error().message;
+    std::string text;
+    for (const auto& [name, array] : run->outputs) text += name + ": " + to_string(array) + "\n";
+    return text;
+  };
+  for (const std::int64_t trips : {0, -3})
+    EXPECT_EQ(results(read_whole(doubling(true, trips)), {{"x", kSix}}), "last: [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]\ny: [0, 2, 3]\n")
+        << trips;
+  EXPECT_EQ(results(read_whole(doubling(true, 2)), {{"x", kSix}}), "last: [[4.0, 8.0, 12.0], [16.0, 20.0, 24.0]]\ny: [2, 2, 3]\n");
+  EXPECT_THAT(results(read_whole(doubling(false, 0), {.bounds = {{"n", 2}}}), {{"x", kSix}, {"m", Array::scalar(std::int64_t{0})}}),
+              ::testing::AllOf(HasSubstr("last: [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]"), HasSubstr("all.count: 0")));
+}
+
 TEST(OnnxIf, WithArmsOfOtherShapesSaysWhichInputDecides) {
   const auto arm = [](std::int64_t kept) {
     return graph_of({.nodes = {node("ReduceMean", {"x"}, {"r"}, {.attributes = {integers("axes", {1}), integer("keepdims", kept)}})},

@@ -10,6 +10,7 @@
 #include "tests/support/diagnostics_text.h"
 #include "tests/support/namespaces.h"
 #include "tests/support/onnx_builder.h"
+#include "tests/support/temporary_folder.h"
 
 namespace cleave {
 namespace {
@@ -139,6 +140,31 @@ TEST(OnnxHostFunctions, TakePrecedenceOverWhatIsRead) {
       .nodes = {node("LeakyRelu", {"x"}, {"y"}, {.attributes = {number("by", 2)}})}, .inputs = {kX}, .outputs = {untyped("y")}};
   EXPECT_FALSE(read_with(parts, {}).ok()) << "there is no such attribute";
   EXPECT_TRUE(read_with(parts, {{"LeakyRelu", Scale()}}).ok());
+}
+
+/// A YAML model that calls a file of one operator.
+std::string called_from_yaml(const std::string& functions, const std::string& type = "f32[2, 3]") {
+  const test::TemporaryFolder folder;
+  folder.write("net.onnx", model(graph_of({.nodes = {node("Scale", {"x"}, {"y"}, {.name = "n", .domain = "com.acme"})},
+                                           .inputs = {value_info("x", kFloat, {-2, 3})},
+                                           .outputs = {untyped("y")}})));
+  const std::string text = "cleave: 1\nhost_functions:\n  scale: {library: l.so, takes: [\"" + type + "\"], returns: \"" + type +
+                           "\", pure: true}\nmodels:\n  net: {file: net.onnx, parameters: none, host_functions: " + functions +
+                           "}\ninputs: {x: \"f32[2, 3]\"}\nprogram:\n  - y: net(x)\noutputs: [y]\n";
+  const Graph graph = parse_model(text, folder.path("model.yaml"));
+  std::string said = text_of_diagnostics(graph);
+  for (std::size_t at = said.find(folder.path("")); at != std::string::npos; at = said.find(folder.path("")))
+    said.erase(at, folder.path("").size());
+  return said;
+}
+
+TEST(OnnxHostFunctions, OfAYamlModelComputeOperatorsOfAFileThatItCalls) {
+  EXPECT_EQ(called_from_yaml("{com.acme.Scale: scale}"), "");
+  EXPECT_THAT(called_from_yaml("{com.acme.Scale: scal}"), HasSubstr("there is no host function `scal`; did you mean `scale`?"));
+  EXPECT_THAT(called_from_yaml("scale"), HasSubstr("`host_functions` has operators of the file and host functions"));
+  EXPECT_THAT(called_from_yaml("{com.acme.Scale: scale}", "f32[7]"),
+              HasSubstr("the host function `scale` of `com.acme.Scale` takes f32[7], and the node has f32[2, 3]"));
+  EXPECT_THAT(called_from_yaml("{}"), HasSubstr("the operator `com.acme.Scale` is not supported"));
 }
 
 TEST(OnnxHostFunctions, MistakesAreErrorsAtTheNode) {

@@ -83,7 +83,7 @@ def load(path: str | os.PathLike[str], *, dims: Mapping[str, int] | None = None,
          host_functions: Mapping[str, Callable[..., Any]] | None = None, accelerator_ops: str = "cleave",
          seed: int = 0, device: str | None = None, placement: str | None = None, machine: str | os.PathLike[str] | None = None, threads: int | None = None,
          workers: int | None = None, precision: str | None = None, keep: str | None = None, accelerator_memory: float | str | None = None,
-         warn: Sequence[str] | None = None) -> Model:
+         warn: Sequence[str] | None = None, memory_limit: float | str | None = None) -> Model:
     """Reads a model: "model.yaml", "model.onnx" or "program.graph".
 
     `dims`: sizes by name, `{"batch": 64}`, for all runs; else they follow from the arrays of each run. `seed`: added to every seed of the
@@ -103,11 +103,14 @@ def load(path: str | os.PathLike[str], *, dims: Mapping[str, int] | None = None,
     stays on its device between runs and is not among their results: `Model.state("past")` returns it, and `Model.reset` restores the
     initial values. Runs of such a model do not overlap.
 
+    A program is compiled for each tuple of sizes; all of them share the weights. `memory_limit`: bytes, or "2GiB", above which the least
+    recently used programs are discarded, and made again when they are needed; a program with states is never discarded.
+
     Options are those of `Model.run`, as defaults for all runs; `warn=["no-round-trip", "error"]` are flags -W… of the command line. Mistakes
     in the model raise one cleave.Error with all of them, each at its line. Loads no library; only runs do.
     """
     options = Options.of({"device": device, "placement": placement, "machine": machine, "threads": threads, "workers": workers, "precision": precision,
-                          "keep": keep, "accelerator_memory": accelerator_memory, "warn": warn})
+                          "keep": keep, "accelerator_memory": accelerator_memory, "warn": warn, "memory_limit": memory_limit})
     name = os.fspath(path)
     own = {"shapes": {key: list(shape) for key, shape in (shapes or {}).items()}, "constants": dict(constants or {}),
            "bounds": dict(bounds or {}), "parameters": [parameters] if isinstance(parameters, str) else list(parameters),
@@ -157,5 +160,5 @@ def _loaded(source: _Yaml | _Onnx | _Graph, dims: dict[str, int], options: Optio
     program = source.program(dims, {})
     types = {name: declared.get(name, Type.of(text)) for name, text, _ in program.inputs}
     model = kind(source, program.name, types, dims, options, states)
-    model._latest = model._programs[((), ())] = model._states.adopt(program)
+    model._latest = model._programs[((), ())] = model._adopted(program)
     return model

@@ -46,9 +46,10 @@ class Model:
         self._lock = threading.RLock()
         self._programs: dict[Any, _cleave.Program] = {}
         self._latest: _cleave.Program | None = None
-        self._executables: dict[Any, _cleave.Executable] = {}
+        self._executables: dict[Any, tuple[_cleave.Executable, _cleave.Program]] = {}  # a key has the identity of its program
         # The common case: the executable for the model's own options, and its program.
         self._usual: tuple[_cleave.Executable, _cleave.Program] | None = None
+        self._shared = _cleave.SharedConstants()
         self._states = States(name, states or {})
 
     # Properties.
@@ -244,15 +245,33 @@ class Model:
 
     def _compiled(self, program: _cleave.Program, options: Options) -> _cleave.Executable:
         key = (id(program), options.key)
-        executable = self._executables.get(key)
-        if executable is None:
+        found = self._executables.get(key)
+        if found is None:
             with self._lock:
-                executable = self._executables.get(key)
-                if executable is None:
-                    executable = _cleave.compile(program, options.given)
-                    self._executables[key] = executable
-                    _warn(executable, options)
-        return executable
+                found = self._executables.get(key)
+                if found is None:
+                    found = (_cleave.compile(program, options.given, self._shared), program)
+                    self._executables[key] = found
+                    self._evict(key)
+                    _warn(found[0], options)
+        elif self._options.memory_limit is not None:
+            with self._lock:  # the order of the dict is that of the last uses
+                if self._executables.pop(key, None) is not None:
+                    self._executables[key] = found
+        return found[0]
+
+    def _evict(self, newest: Any) -> None:
+        """Discards the least recently used programs until the rest fits into the memory limit. Programs with states are kept."""
+        limit = self._options.memory_limit
+        while limit is not None and self._shared.bytes([each for each, _ in self._executables.values()], list(self._programs.values())) > limit:
+            oldest = next((key for key, (each, _) in self._executables.items() if not each.states and key != newest), None)
+            if oldest is None:
+                return
+            _, program = self._executables.pop(oldest)
+            if all(each is not program for _, each in self._executables.values()):
+                self._programs = {key: each for key, each in self._programs.items() if each is not program}
+            if self._usual is not None and self._usual[1] is program:
+                self._usual = None
 
     def _bound(self, declared: Mapping[str, Type]) -> dict[str, Type]:
         return {name: type_.bound(self._dims) for name, type_ in declared.items()}
@@ -281,12 +300,18 @@ class Model:
             with self._lock:
                 program = self._programs.get(key)
                 if program is None:
-                    program = self._states.adopt(self._make(types, {**self._dims, **(dims or {})}))
+                    program = self._adopted(self._make(types, {**self._dims, **(dims or {})}))
                     self._programs[key] = program
                     if len(self._programs) == _FEW + 1:
                         warnings.warn(f"`{self.name}` was compiled for {_FEW + 1} different tuples of sizes; pad the inputs to a few fixed "
                                       "sizes if more are to come", PlacementWarning, stacklevel=4)
         self._latest = program
+        return program
+
+    def _adopted(self, program: _cleave.Program) -> _cleave.Program:
+        """The program with the states of the model, and with the arrays that its other programs have, too."""
+        program = self._states.adopt(program)
+        self._shared.share(program)
         return program
 
     def _make(self, types: Mapping[str, Type], dims: dict[str, int]) -> _cleave.Program:

@@ -30,7 +30,9 @@ class Network(Model):
         with self._lock:
             if self._opened is None:
                 path: str = self._source.path  # type: ignore[attr-defined]
-                self._opened = _cleave.OnnxFunction.open(path, {"parameters": self._options_of_file.get("parameters", [])})
+                options: dict[str, Any] = {name: self._options_of_file[name] for name in ("parameters", "host_functions")
+                                           if name in self._options_of_file}
+                self._opened = _cleave.OnnxFunction.open(path, options)
             return self._opened
 
     def weights(self, prefix: str | None = None) -> dict[str, Tensor]:

@@ -18,22 +18,26 @@ class Options:
 
     NAMES = ("device", "placement", "machine", "threads", "workers", "precision", "keep", "accelerator_memory", "warn", "save", "save_every",
              "continues")
-    __slots__ = ("given", "key")
+    __slots__ = ("given", "key", "memory_limit")
 
-    def __init__(self, given: dict[str, Any]) -> None:
+    def __init__(self, given: dict[str, Any], memory_limit: float | None = None) -> None:
         self.given = given
+        self.memory_limit = memory_limit  # of a model's programs together, in bytes; not an option of one program
         self.key = tuple(sorted((name, str(value)) for name, value in given.items()))
 
     @staticmethod
     def of(named: Mapping[str, Any]) -> Options:
         """From keyword arguments."""
         given: dict[str, Any] = {}
+        limit = named.get("memory_limit")
         for name, value in named.items():
+            if name == "memory_limit":
+                continue
             if name not in Options.NAMES:
                 raise TypeError(f"cleave: unexpected argument '{name}'")
             if value is not None:
                 given[name] = Options._checked(name, value)
-        return Options(given)
+        return Options(given, None if limit is None else _cleave.parse_bytes(limit) if isinstance(limit, str) else float(limit))
 
     @staticmethod
     def _checked(name: str, value: Any) -> Any:
@@ -55,7 +59,7 @@ class Options:
     def over(self, named: Mapping[str, Any]) -> Options:
         """These options, overridden by those in `named`."""
         given = {name: value for name, value in named.items() if value is not None}
-        return Options.of({**self.given, **given}) if given else self
+        return Options.of({**self.given, **given, "memory_limit": self.memory_limit}) if given else self
 
 
 class Results(dict[str, Any]):

@@ -300,7 +300,8 @@ def trace(x: Tensor, offset: int = 0) -> Tensor: ...
 def trace(function: Callable[..., Any], /, *types: TypeLike | Any, name: str | None = None, outputs: Sequence[str] | None = None,
           limits: dict[str, Any] | None = None, dims: dict[str, int] | None = None, device: str | None = None, placement: str | None = None,
           machine: str | None = None, threads: int | None = None, workers: int | None = None, precision: str | None = None,
-          keep: str | None = None, accelerator_memory: float | str | None = None, warn: Sequence[str] | None = None) -> TracedModel: ...
+          keep: str | None = None, accelerator_memory: float | str | None = None, warn: Sequence[str] | None = None,
+          memory_limit: float | str | None = None) -> TracedModel: ...
 
 
 @overload
@@ -308,7 +309,8 @@ def trace(*types: str | tuple[Any, Any] | dict[str, Any] | Type, name: str | Non
           limits: dict[str, Any] | None = None, dims: dict[str, int] | None = None, device: str | None = None, placement: str | None = None,
           machine: str | None = None, threads: int | None = None, workers: int | None = None, precision: str | None = None,
           keep: str | None = None, accelerator_memory: float | str | None = None,
-          warn: Sequence[str] | None = None) -> Callable[[Callable[..., Any]], TracedModel]: ...
+          warn: Sequence[str] | None = None,
+          memory_limit: float | str | None = None) -> Callable[[Callable[..., Any]], TracedModel]: ...
 
 
 def trace(*arguments: Any, **named: Any) -> Any:
@@ -326,8 +328,8 @@ def trace(*arguments: Any, **named: Any) -> Any:
     arguments of the first call determine them. `cleave.trace(function, *types)` does the same without the decorator. `outputs` names the
     results; otherwise members of dicts and dataclasses and `named` do. `limits={"round_trips": 0}` makes a test of the plan, and
     `limits={"prediction_error": 0.2}` of a run: if its time differs by more than 20 % from the predicted time, it raises cleave.Error (on a
-    real clock from the second run on). Tracing raises one cleave.Error with all mistakes, each at its line. For a Tensor, `trace(x)` is the
-    sum of a matrix' diagonal.
+    real clock from the second run on). `memory_limit`: as for `load`. Tracing raises one cleave.Error with all mistakes, each at its line.
+    For a Tensor, `trace(x)` is the sum of a matrix' diagonal.
     """
     if arguments and isinstance(arguments[0], Tensor):
         return functions.trace(*arguments, **named)

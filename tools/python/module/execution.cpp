@@ -17,7 +17,9 @@
 #include "executor/report/event_file.h"
 #include "executor/report/log_csv.h"
 #include "graph/base/forks.h"
+#include "graph/base/units.h"
 #include "graph/metrics.h"
+#include "graph/shared_constants.h"
 #include "graph/states.h"
 #include "tools/python/module/arrays.h"
 #include "tools/python/module/errors.h"
@@ -291,6 +293,8 @@ class PythonExecutable {
     });
   }
   /// Whether part of the program runs on the simulated accelerator.
+  [[nodiscard]] const Graph* graph() const { return executable_->plan().graph.get(); }
+  [[nodiscard]] std::int64_t memory_bytes() const { return executable_->memory_bytes(); }
   [[nodiscard]] bool simulates() const { return simulates_; }
   [[nodiscard]] DiagnosticList diagnostics() const { return to_list(executable_->diagnostics()); }
   /// The inputs and parameters that are states, with their types.
@@ -338,8 +342,38 @@ class PythonExecutable {
   std::vector<std::pair<std::string, std::string>> states_;
 };
 
-PythonExecutable* compile_program(const Program& program, nb::handle options) {
-  const CompileOptions chosen = compile_options(options);
+/// The arrays that the programs of a model have in common.
+class PythonConstants {
+ public:
+  /// Gives the program these arrays, which are in use as long as it exists.
+  void share(Program& program) const {
+    const nb::gil_scoped_release release;
+    Graph graph = *program.graph;
+    constants_->share(graph);
+    program.graph = std::make_shared<const Graph>(std::move(graph));
+    constants_->use(program.graph);
+  }
+  /// Bytes of programs and of what was compiled from them: arrays and what kernels derive from them once, and the arenas of each.
+  [[nodiscard]] std::int64_t bytes(const std::vector<const PythonExecutable*>& executables,
+                                   const std::vector<const Program*>& programs) const {
+    std::vector<const Graph*> graphs;
+    std::int64_t bytes = constants_->derived_bytes();
+    for (const PythonExecutable* each : executables) {
+      graphs.push_back(each->graph());
+      bytes += each->memory_bytes();
+    }
+    for (const Program* each : programs) graphs.push_back(each->graph.get());
+    return bytes + constant_bytes(graphs);
+  }
+  [[nodiscard]] const std::shared_ptr<SharedConstants>& get() const { return constants_; }
+
+ private:
+  std::shared_ptr<SharedConstants> constants_ = std::make_shared<SharedConstants>();
+};
+
+PythonExecutable* compile_program(const Program& program, nb::handle options, const PythonConstants& shared) {
+  CompileOptions chosen = compile_options(options);
+  chosen.constants = shared.get();
   Diagnostics diagnostics;
   Result<Executable> executable =
       without_gil([&] { return compile(*program.graph, chosen, [&](const Diagnostic& diagnostic) { diagnostics.add(diagnostic); }); });
@@ -372,7 +406,19 @@ void bind_execution(nb::module_& module) {
       .def("state", &PythonExecutable::state, nb::arg("name"), nb::sig("def state(self, name: str) -> typing.Any"))
       .def("reset_states", &PythonExecutable::reset_states)
       .def_prop_ro("diagnostics", &PythonExecutable::diagnostics);
-  module.def("compile", &compile_program, nb::rv_policy::take_ownership, nb::arg("program"), nb::arg("options"));
+  module.def("compile", &compile_program, nb::rv_policy::take_ownership, nb::arg("program"), nb::arg("options"), nb::arg("shared"));
+  nb::class_<PythonConstants>(module, "SharedConstants", "The arrays that the programs of a model have in common.")
+      .def(nb::init<>())
+      .def("share", &PythonConstants::share, nb::arg("program"))
+      .def("bytes", &PythonConstants::bytes, nb::arg("executables"), nb::arg("programs"));
+  module.def(
+      "parse_bytes",
+      [](const std::string& text) {
+        const Result<double> bytes = parse_bytes(text);
+        if (!bytes) raise(Error{bytes.error().message, {}, ErrorKind::usage});
+        return *bytes;
+      },
+      nb::arg("text"));
 }
 
 }  // namespace cleave::python
