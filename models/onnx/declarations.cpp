@@ -62,7 +62,7 @@ void GraphReader::declare_initializers(std::string_view graph, Environment& name
   state_types(graph);
   if (model_.ir_version >= kDefaultsAreMeant)
     for_each(graph, kGraphInput, [&](std::string_view bytes) { defaults_.insert(parse_value_info(bytes).name); });
-  read_initializers(graph, [&](std::string_view name, const auto& tensor) { declare_initializer(read(tensor), names, false); });
+  read_initializers(graph, [&](std::string_view, const auto& tensor) { declare_initializer(read(tensor), names, false); });
 }
 
 GraphReader::Initializer GraphReader::read(const TensorProto& tensor) {

@@ -129,7 +129,7 @@ std::optional<OperatorNode> GraphReader::describe(Call& call, const std::string&
                    "a host function does not take the " + std::string(operand.sequence ? "sequence " : "empty optional ") + name);
       return std::nullopt;
     }
-    if (operand.count) {
+    if (!tracer_.lengths(operand.part.operand()).empty()) {
       call.mistake(DiagnosticKind::unsupported, "a host function needs to know how large " + name + " is, and that depends on data");
       return std::nullopt;
     }

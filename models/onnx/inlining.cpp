@@ -25,7 +25,7 @@ Values GraphReader::inline_graph(std::string_view graph, Values inputs, Environm
   names.graph = ++graphs_;
   for (std::size_t i = 0; i < declared.size(); ++i) names.values.emplace(declared[i], std::move(inputs[i]));
   state_types(graph);
-  read_initializers(graph, [&](std::string_view name, const auto& tensor) { declare_initializer(read(tensor), names, true); });
+  read_initializers(graph, [&](std::string_view, const auto& tensor) { declare_initializer(read(tensor), names, true); });
   read_nodes(graph, kGraphNode, names);
   Values results;
   for (const std::string_view name : wanted) {
