@@ -26,6 +26,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 FAMILIES = {  # folder and suite: module
     "ai.onnx.ml": "ai_onnx_ml",
     "com.microsoft": "com_microsoft",
+    "sizes": "sizes",
     "quantized": "quantized",
 }
 IR_VERSION = 10

@@ -1,0 +1,1 @@
+BvectorJ¸ž›¾jJC@P‚@

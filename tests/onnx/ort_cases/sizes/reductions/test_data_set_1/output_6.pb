@@ -1,0 +1,1 @@
+B	logsumexpJ‰ì	?WfH¿m4¾

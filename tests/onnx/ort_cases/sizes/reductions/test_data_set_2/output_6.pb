@@ -1,0 +1,1 @@
+B	logsumexpJ® k?q?L$=

@@ -1,0 +1,1 @@
+BpositiveJ´P÷>ç¢e?

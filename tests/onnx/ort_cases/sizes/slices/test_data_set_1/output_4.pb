@@ -1,0 +1,1 @@
+BbackwardJ1d?

@@ -1,0 +1,1 @@
+BbackwardJ W€¾1d?

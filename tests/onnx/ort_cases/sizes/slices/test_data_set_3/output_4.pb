@@ -1,0 +1,1 @@
+BbackwardJøn¿ W€¾1d?

@@ -1,0 +1,1 @@
+BbackwardJøn¿”óý> W€¾1d?
