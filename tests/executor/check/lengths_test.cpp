@@ -21,16 +21,16 @@
 namespace cleave::testing {
 namespace {
 
-SourceLocation line(int number) {
+SourceLocation model_line(int number) {
   return {std::make_shared<const std::string>("model.yaml"), number, 1, nullptr};
 }
 
 Array cut(const Array& array, int axis, std::int64_t count) {
   Graph graph;
   Tracer tracer("cut");
-  const Operand x = tracer.input("x", array.type(), {}, line(1)), n = tracer.input("n", {DType::i64, {}}, {}, line(1));
+  const Operand x = tracer.input("x", array.type(), {}, model_line(1)), n = tracer.input("n", {DType::i64, {}}, {}, model_line(1));
   tracer.set_length(x, axis, n);
-  tracer.output("y", x, line(2));
+  tracer.output("y", x, model_line(2));
   graph = tracer.finish();
   Result<Array> result = cut_to_lengths(graph, graph.outputs[0], array, [&](ValueId) { return Array::scalar(count); });
   return result ? *std::move(result) : Array();
@@ -61,31 +61,31 @@ Array spoiled(const Array& array, int axis, std::int64_t count) {
 }
 
 /// A call of which some operands have one length along an axis each.
-struct Call {
+struct SampleCall {
   const OpSample& sample;
   std::vector<int> axes;  ///< by operand; -1: none
   std::int64_t extent = 0;
 };
 
 /// The results of a call; nothing if the op does not take such operands or such values. `whole`: the operands are cut instead.
-std::optional<std::vector<Array>> results_of(const Call& call, std::int64_t count, bool whole) {
+std::optional<std::vector<Array>> results_of(const SampleCall& call, std::int64_t count, bool whole) {
   Tracer tracer("call");
   std::vector<Operand> operands;
   std::map<std::string, Array> inputs;
-  const Operand length = tracer.input("n", {DType::i64, {}}, {}, line(1));
+  const Operand length = tracer.input("n", {DType::i64, {}}, {}, model_line(1));
   inputs.emplace("n", Array::scalar(count));
   for (std::size_t i = 0; i < call.sample.inputs.size(); ++i) {
     const Array& given = call.sample.inputs[i];
     const bool has_length = call.axes[i] >= 0;
     const Array array = !has_length ? given : whole ? cut(given, call.axes[i], count) : spoiled(given, call.axes[i], count);
     const std::string name = "x" + std::to_string(i);
-    operands.push_back(tracer.input(name, array.type(), {}, line(1)));
+    operands.push_back(tracer.input(name, array.type(), {}, model_line(1)));
     if (has_length && !whole) tracer.set_length(operands.back(), call.axes[i], length);
     inputs.emplace(name, array);
   }
-  const std::vector<Operand> results = tracer.apply(*call.sample.op, operands, call.sample.attributes, line(2));
+  const std::vector<Operand> results = tracer.apply(*call.sample.op, operands, call.sample.attributes, model_line(2));
   if (tracer.has_errors()) return std::nullopt;
-  for (std::size_t i = 0; i < results.size(); ++i) tracer.output("y" + std::to_string(i), results[i], line(3));
+  for (std::size_t i = 0; i < results.size(); ++i) tracer.output("y" + std::to_string(i), results[i], model_line(3));
   const Graph graph = tracer.finish();
   EXPECT_TRUE(verify(graph).empty());
   const Result<RunResult> ran = runtime::run_reference(graph, {.inputs = std::move(inputs)});
@@ -107,8 +107,8 @@ bool close(const Array& a, const Array& b) {
 
 /// The ways to give the operands of a sample a length: one of them along one axis, or all of them along axes that broadcasting aligns, or
 /// all along the same axis counted from the front.
-std::vector<Call> calls_of(const OpSample& sample) {
-  std::vector<Call> calls;
+std::vector<SampleCall> calls_of(const OpSample& sample) {
+  std::vector<SampleCall> calls;
   const std::size_t count = sample.inputs.size();
   const auto add = [&](std::vector<int> axes, std::int64_t extent) {
     if (extent > 1 && extent <= 8) calls.push_back({sample, std::move(axes), extent});
@@ -142,7 +142,7 @@ TEST(Lengths, EveryOpGivesWhatItGivesOnTheCutOperands) {
   for (const OpSample& sample : samples) {
     const std::string name(sample.op->name);
     if (sample.special || sample.op->purity != Purity::pure || (sample.op->elementwise() && ++seen[name] > 4)) continue;
-    for (const Call& call : calls_of(sample)) {
+    for (const SampleCall& call : calls_of(sample)) {
       for (std::int64_t n = 0; n <= call.extent; ++n) {
         const auto got = results_of(call, n, false);
         const auto wanted = got ? results_of(call, n, true) : std::nullopt;
@@ -165,12 +165,12 @@ TEST(Lengths, EveryOpGivesWhatItGivesOnTheCutOperands) {
 /// A program that returns the first elements of `x` along both axes.
 Graph two_lengths() {
   Tracer tracer("two");
-  const Operand x = tracer.input("x", {DType::f32, {2, 3}}, {}, line(1));
-  const Operand n = tracer.input("n", {DType::i64, {}}, {}, line(2)), m = tracer.input("m", {DType::i64, {}}, {}, line(3));
+  const Operand x = tracer.input("x", {DType::f32, {2, 3}}, {}, model_line(1));
+  const Operand n = tracer.input("n", {DType::i64, {}}, {}, model_line(2)), m = tracer.input("m", {DType::i64, {}}, {}, model_line(3));
   tracer.set_length(x, 0, n);
   tracer.set_length(x, 1, m);
   const Operand doubled[] = {x, x};
-  tracer.output("y", tracer.call(*find_op("add"), doubled, {}, line(4)), line(5));
+  tracer.output("y", tracer.call(*find_op("add"), doubled, {}, model_line(4)), model_line(5));
   return tracer.finish();
 }
 
@@ -234,12 +234,12 @@ TEST(Lengths, AStateHasNone) {
 
 TEST(Lengths, OfOperandsMustBeEqual) {
   Tracer tracer("equal");
-  const Operand x = tracer.input("x", {DType::f32, {3}}, {}, line(1)), y = tracer.input("y", {DType::f32, {3}}, {}, line(2));
-  const Operand n = tracer.input("n", {DType::i64, {}}, {}, line(3)), m = tracer.input("m", {DType::i64, {}}, {}, line(4));
+  const Operand x = tracer.input("x", {DType::f32, {3}}, {}, model_line(1)), y = tracer.input("y", {DType::f32, {3}}, {}, model_line(2));
+  const Operand n = tracer.input("n", {DType::i64, {}}, {}, model_line(3)), m = tracer.input("m", {DType::i64, {}}, {}, model_line(4));
   tracer.set_length(x, 0, n);
   tracer.set_length(y, 0, m);
   const Operand both[] = {x, y};
-  tracer.output("z", tracer.call(*find_op("add"), both, {}, line(6)), line(7));
+  tracer.output("z", tracer.call(*find_op("add"), both, {}, model_line(6)), model_line(7));
   const Graph graph = tracer.finish();
   ASSERT_TRUE(graph.ok());
   const auto run = [&](std::int64_t a, std::int64_t b) {
@@ -256,11 +256,11 @@ TEST(Lengths, OfOperandsMustBeEqual) {
 
 TEST(Lengths, AnOpThatDoesNotTakeThemIsAMistake) {
   Tracer tracer("refused");
-  const Operand x = tracer.input("x", {DType::f32, {3, 3}}, {}, line(1)), n = tracer.input("n", {DType::i64, {}}, {}, line(2));
+  const Operand x = tracer.input("x", {DType::f32, {3, 3}}, {}, model_line(1)), n = tracer.input("n", {DType::i64, {}}, {}, model_line(2));
   tracer.set_length(x, 0, n);
-  const Operand one[] = {x}, two[] = {x, tracer.input("w", {DType::f32, {3, 3}}, {}, line(3))};
-  EXPECT_TRUE(tracer.call(*find_op("inv"), one, {}, line(4)).poisoned());
-  EXPECT_TRUE(tracer.call(*find_op("add"), two, {}, line(5)).poisoned());
+  const Operand one[] = {x}, two[] = {x, tracer.input("w", {DType::f32, {3, 3}}, {}, model_line(3))};
+  EXPECT_TRUE(tracer.call(*find_op("inv"), one, {}, model_line(4)).poisoned());
+  EXPECT_TRUE(tracer.call(*find_op("add"), two, {}, model_line(5)).poisoned());
   const Graph graph = tracer.finish();
   ASSERT_EQ(graph.diagnostics.size(), 2u);
   EXPECT_EQ(graph.diagnostics.begin()[0].message, "`inv` does not take values whose size depends on data");

@@ -370,7 +370,7 @@ TEST(OnnxLegacy, FillsTakeTheirShapeFromAttributesOrTheOperand) {
   EXPECT_EQ(result({.op = "ConstantFill",
                     .version = 7,
                     .operands = {int64s("x", {2}, {1, 2})},
-                    .attributes = {integer("input_as_shape", 1), integer("dtype", kInt32)}}),
+                    .attributes = {integer("input_as_shape", 1), integer("dtype", kInt32Elements)}}),
             "[[0, 0]]");
   const Message values = Message().text(1, "values").fixed32(7, 2).fixed32(7, 3).varint(20, 6);
   EXPECT_EQ(result({.op = "GivenTensorFill", .version = 7, .attributes = {integers("shape", {2, 1}), values}, .names = {}}),
