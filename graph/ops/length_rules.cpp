@@ -96,6 +96,14 @@ bool reduced(LengthCall& call, Neutral neutral) {
   return true;
 }
 
+bool counts_alike(const LengthCall& call) {
+  const AxisMarks marked = marked_axes(call.attributes, call.operands[0].rank());
+  return std::none_of(call.lengths[0].begin(), call.lengths[0].end(), [&](const Length& length) {
+    const auto axis = static_cast<std::size_t>(length.axis);
+    return marked[axis] && std::find(marked.begin(), marked.begin() + length.axis, true) != marked.begin() + length.axis;
+  });
+}
+
 bool mean(LengthCall& call) {
   return reduced(call, Neutral::zero) && call.masks.empty();
 }

@@ -42,10 +42,13 @@ template <Neutral neutral>
 bool reduction(LengthCall& call) {
   return reduced(call, neutral);
 }
+/// Whether places that are counted row by row over the axes of a reduction are the same with fewer elements: only the first axis has a
+/// length.
+bool counts_alike(const LengthCall& call);
 /// The same for the place of an element, of which there must be one.
 template <Neutral neutral>
 bool position(LengthCall& call) {
-  if (!reduced(call, neutral)) return false;
+  if (!counts_alike(call) || !reduced(call, neutral)) return false;
   for (const LengthCall::Mask& mask : call.masks) call.least.emplace_back(*call.length(mask.operand, mask.axis), 1);
   return true;
 }

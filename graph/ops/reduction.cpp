@@ -103,7 +103,7 @@ template <class T>
 using Compared = std::conditional_t<std::is_same_v<T, std::uint64_t>, Wrapping<T>, Accumulator<T>>;
 template <bool largest>
 struct Best {
-  static constexpr auto length_rule = lengths::reduction < largest ? Neutral::lowest : Neutral::highest > ;
+  static constexpr auto length_rule = lengths::reduction<(largest ? Neutral::lowest : Neutral::highest)>;
   static constexpr Domain takes = Domain::numeric;
   static constexpr ReductionResult gives = ReductionResult::same;
   static constexpr bool needs_elements = true;
@@ -114,7 +114,7 @@ struct Best {
 };
 template <bool largest>
 struct ExtremePosition : Best<largest> {
-  static constexpr auto length_rule = lengths::position < largest ? Neutral::lowest : Neutral::highest > ;
+  static constexpr auto length_rule = lengths::position<(largest ? Neutral::lowest : Neutral::highest)>;
   static constexpr ReductionResult gives = ReductionResult::index;
   template <class A>
   struct State : Extreme<A, largest> {

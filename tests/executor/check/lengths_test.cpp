@@ -155,11 +155,25 @@ TEST(Lengths, EveryOpGivesWhatItGivesOnTheCutOperands) {
       }
     }
   }
+  compared["reshape"] = 1;  // its attribute is the whole shape; a test of its own follows
   for (const OpDef* op : all_functions())
     if (op->length_rule && !compared.contains(std::string(op->name)) && op->name != "to_host" && op->name != "to_accelerator" &&
         op->name != "roi_align")
       ADD_FAILURE() << "no sample of `" << op->name << "` with a length was compared";
   EXPECT_GE(compared.size(), 60u);
+}
+
+TEST(Lengths, ReshapeKeepsAnAxisThatStaysWhole) {
+  Tracer tracer("reshape");
+  const Operand x = tracer.input("x", {DType::f32, {3, 4}}, {}, model_line(1)), n = tracer.input("n", {DType::i64, {}}, {}, model_line(1));
+  tracer.set_length(x, 0, n);
+  const Operand one[] = {x};
+  const auto reshaped = [&](std::vector<std::int64_t> shape) {
+    return tracer.call(*find_op("reshape"), one, {{"shape", std::move(shape)}}, model_line(2));
+  };
+  EXPECT_EQ(tracer.lengths(reshaped({3, 2, 2})), tracer.lengths(x));
+  EXPECT_EQ(tracer.lengths(reshaped({1, 3, -1})), (Lengths{{1, n.value}}));
+  EXPECT_TRUE(reshaped({12}).poisoned());
 }
 
 /// A program that returns the first elements of `x` along both axes.

@@ -281,8 +281,8 @@ TEST(OnnxLoop, WithoutATripGivesWhatItIsGiven) {
     EXPECT_EQ(results(read_whole(doubling(true, trips)), {{"x", kSix}}), "last: [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]\ny: [0, 2, 3]\n")
         << trips;
   EXPECT_EQ(results(read_whole(doubling(true, 2)), {{"x", kSix}}), "last: [[4.0, 8.0, 12.0], [16.0, 20.0, 24.0]]\ny: [2, 2, 3]\n");
-  EXPECT_THAT(results(read_whole(doubling(false, 0), {.bounds = {{"n", 2}}}), {{"x", kSix}, {"m", Array::scalar(std::int64_t{0})}}),
-              ::testing::AllOf(HasSubstr("last: [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]"), HasSubstr("all.count: 0")));
+  EXPECT_EQ(results(read_whole(doubling(false, 0), {.bounds = {{"n", 2}}}), {{"x", kSix}, {"m", Array::scalar(std::int64_t{0})}}),
+            "last: [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]\nall: []\n");
 }
 
 TEST(OnnxIf, WithArmsOfOtherShapesSaysWhichInputDecides) {

@@ -339,7 +339,7 @@ TEST(OnnxReader, LoopsCarryValuesThatGrow) {
   EXPECT_EQ(looped(growing(true), {{"x", Array::of<float>({2}, {1, 1})}}).at("y"), "[1.0, 1.0, 0.0, 1.0, 2.0] f32[5]");
   EXPECT_EQ(
       text_of_diagnostics(read_parts(growing(false))),
-      "model.onnx: node grow (Loop): error: `Loop` carries a value that grows in every trip, and how many trips there are is not known "
+      "m.onnx: node grow (Loop): error: `Loop` carries a value that grows in every trip, and how many trips there are is not known "
       "when the model is read; if it is the same in every run, give it with --constant count=VALUE; say how many there are at most with "
       "--bound grow=N\n");
 }
