@@ -99,8 +99,9 @@ bool reduced(LengthCall& call, Neutral neutral) {
 bool counts_alike(const LengthCall& call) {
   const AxisMarks marked = marked_axes(call.attributes, call.operands[0].rank());
   return std::none_of(call.lengths[0].begin(), call.lengths[0].end(), [&](const Length& length) {
-    const auto axis = static_cast<std::size_t>(length.axis);
-    return marked[axis] && std::find(marked.begin(), marked.begin() + length.axis, true) != marked.begin() + length.axis;
+    bool behind = false;  // another axis
+    for (int axis = 0; axis < length.axis; ++axis) behind = behind || marked[static_cast<std::size_t>(axis)];
+    return behind && marked[static_cast<std::size_t>(length.axis)];
   });
 }
 

@@ -117,9 +117,10 @@ void fill(std::byte* data, DType type, std::int64_t bytes, const Contents& conte
     return state >> 40;  // 24 bits
   };
   if (contents.side > 0) return fill_matrices(data, type, count, contents.side, offset / element);
-  if (contents.below > 0) {
+  if (contents.below != 0) {
     for (std::int64_t i = 0; i < count; ++i) {
-      const auto index = static_cast<std::int32_t>(((next() << 24U) ^ next()) % static_cast<std::uint64_t>(contents.below));
+      const auto drawn = static_cast<std::int32_t>(((next() << 24U) ^ next()) % static_cast<std::uint64_t>(std::abs(contents.below)));
+      const std::int32_t index = contents.below > 0 ? drawn : -1 - drawn;
       std::memcpy(data + i * element, &index, sizeof index);
     }
     return;

@@ -113,11 +113,22 @@ class SampleMaker {
     return true;
   }
 
+  /// Rows of 16 features, and 64 trees of one node each: roots and features may be any small integers.
+  bool stumps() {
+    constexpr std::int64_t kFeatures = 16, kTrees = 64;
+    take({std::max<std::int64_t>(1, elements_ / kFeatures), kFeatures});
+    for (int i = 0; i < 2; ++i) sample_.inputs.push_back({DType::i32, {kTrees}});
+    take({kTrees});
+    take_indices({kTrees, 2}, -2 * kTrees);  // children that are leaves
+    take({2 * kTrees});
+    return form_.empty();
+  }
+
   bool along_axis() {
     const OpDef& op = *sample_.op;
     for (const OpDef* each : {&op::max_pool, &op::avg_pool, &op::max_pool_gradient, &op::max_pool_gather, &op::avg_pool_gradient})
       if (&op == each) return pool();
-    if (&op == &op::tree_ensemble) return false;  // trees are no arrays of any data
+    if (&op == &op::tree_ensemble) return stumps();
     if (&op == &op::searchsorted) {
       take({1024});
       take({elements_});

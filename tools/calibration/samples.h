@@ -13,7 +13,7 @@ namespace cleave::calibration {
 
 /// A requirement on the contents of an operand, if not any numbers will do.
 struct Contents {
-  std::int64_t below = 0;  ///< integers from 0 to `below` - 1
+  std::int64_t below = 0;  ///< integers from 0 to `below` - 1; of a negative one, from -1 down to `below`
   std::int64_t side = 0;   ///< symmetric positive definite matrices with `side` rows
   [[nodiscard]] bool anything() const { return below == 0 && side == 0; }
 };

@@ -372,7 +372,7 @@ void Definitions::add_onnx_flags(CLI::App& sub) {
   add_each(sub, "--bound", "NODE=N", "how large a result can become whose size depends on data",
            [this](const std::string& name, const std::string& value) { options_.bounds[name] = whole_number(value, "--bound", 0, kMost); });
   add_each(sub, "--host-function", "OP=LIB:SYMBOL",
-           "a function of a library that computes an operator domain.Op; :TYPE,… behind it: of its results",
+           "a function of a library that computes an operator domain.Op; :TYPE,... behind it: of its results",
            [this](const std::string& name, const std::string& value) { options_.host_functions[name] = host_function(value); });
   hint(sub.add_option("--parameters", options_.parameters, "weights that become parameters: all, a name or pattern")
            ->type_name("PATTERN")

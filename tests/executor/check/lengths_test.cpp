@@ -144,6 +144,7 @@ TEST(Lengths, EveryOpGivesWhatItGivesOnTheCutOperands) {
     if (sample.special || sample.op->purity != Purity::pure || (sample.op->elementwise() && ++seen[name] > 4)) continue;
     for (const SampleCall& call : calls_of(sample)) {
       for (std::int64_t n = 0; n <= call.extent; ++n) {
+        if (n == 1 && name == "broadcast_to") continue;  // one element is broadcast; an axis with a length of 1 is not
         const auto got = results_of(call, n, false);
         const auto wanted = got ? results_of(call, n, true) : std::nullopt;
         if (!got || !wanted) continue;
