@@ -111,7 +111,8 @@ double number(T element) {
 Status suppression_reference(const OpCall& call) {
   const Array &boxes = call.inputs[0], &scores = call.inputs[1];
   const Suppression rule = suppression_of(call.attributes, scores.dtype());
-  const std::int64_t count = boxes.shape()[1], classes = scores.shape()[1], lines = scores.shape()[0] * classes;
+  const std::int64_t count = boxes.shape()[1], classes = scores.shape()[1];
+  const std::int64_t lines = count == 0 ? 0 : scores.shape()[0] * classes;  // an axis without boxes may stand beside long ones
   auto* out = call.results[0].mutable_data<std::int64_t>();
   std::int64_t* const end = out + call.results[0].size();
   std::int32_t found = 0;

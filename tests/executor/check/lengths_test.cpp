@@ -95,8 +95,9 @@ std::optional<std::vector<Array>> results_of(const SampleCall& call, std::int64_
   return arrays;
 }
 
+/// Products of small integers have a wider type where more of them may be summed.
 bool close(const Array& a, const Array& b) {
-  if (a.type() != b.type()) return false;
+  if (a.shape() != b.shape() || (a.dtype() != b.dtype() && !(is_integer(a.dtype()) && is_integer(b.dtype())))) return false;
   for (std::int64_t i = 0; i < a.size(); ++i) {
     const double x = a.at(i), y = b.at(i);
     if (std::isnan(x) != std::isnan(y)) return false;
@@ -144,7 +145,7 @@ TEST(Lengths, EveryOpGivesWhatItGivesOnTheCutOperands) {
     if (sample.special || sample.op->purity != Purity::pure || (sample.op->elementwise() && ++seen[name] > 4)) continue;
     for (const SampleCall& call : calls_of(sample)) {
       for (std::int64_t n = 0; n <= call.extent; ++n) {
-        if (n == 1 && name == "broadcast_to") continue;  // one element is broadcast; an axis with a length of 1 is not
+        if (n == 1 && (name == "broadcast_to" || name == "take_along_axis")) continue;  // a cut operand of one element is broadcast
         const auto got = results_of(call, n, false);
         const auto wanted = got ? results_of(call, n, true) : std::nullopt;
         if (!got || !wanted) continue;
