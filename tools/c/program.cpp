@@ -46,7 +46,7 @@ Result<Executable> load(const std::string& path, const cleave_options& options, 
 }
 
 std::unique_ptr<cleave_program> made_of(Executable executable) {
-  auto program = std::make_unique<cleave_program>(std::move(executable));
+  std::unique_ptr<cleave_program> program(new cleave_program{std::move(executable), {}, {}, {}, {}});
   const Graph& graph = *program->executable.plan().graph;
   for (const Node& node : graph.nodes) {
     if (node.kind != NodeKind::input && node.kind != NodeKind::parameter) continue;
@@ -180,7 +180,7 @@ cleave_status cleave_submit(cleave_program* program, const cleave_named_array* i
     if (Status there = need(submission, "submission"); !there) return there;
     Result<RunOptions> options = run_options(program, inputs, count);
     if (!options) return options.error();
-    *submission = std::make_unique<cleave_submission>(program->executable.submit(*std::move(options))).release();
+    *submission = new cleave_submission{program->executable.submit(*std::move(options))};
     return {};
   });
 }
