@@ -218,8 +218,10 @@ bool broadcast_to(LengthCall& call) {
   const Shape& from = call.operands[0].shape;
   const auto& to = call.attributes.get<Integers>("shape");
   const int more = static_cast<int>(to.size() - from.size());
-  return moved(
-      call, [&](int axis) { return to[static_cast<std::size_t>(axis + more)] == from[static_cast<std::size_t>(axis)] ? axis + more : -1; });
+  return moved(call, [&](int axis) {
+    const int at = axis + more;
+    return to[static_cast<std::size_t>(at)] == from[static_cast<std::size_t>(axis)] ? at : -1;
+  });
 }
 
 bool flip(LengthCall& call) {
