@@ -170,7 +170,7 @@ std::optional<std::string_view> Call::graph(std::string_view name) {
 
 std::optional<OperatorNode::Attribute> Call::any(std::string_view name) {
   const AttributeProto* found = attribute(name);
-  const auto optional = [](auto&& value) { return value ? std::optional(OperatorNode::Attribute(*std::move(value))) : std::nullopt; };
+  const auto optional = [](auto value) { return value ? std::optional(OperatorNode::Attribute(*std::move(value))) : std::nullopt; };
   switch (found ? found->kind() : AttributeProto::Kind::other) {
     case AttributeProto::Kind::number: return optional(number(name));
     case AttributeProto::Kind::integer: return optional(integer(name));

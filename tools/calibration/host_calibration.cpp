@@ -224,7 +224,7 @@ class HostCalibration {
   double step_ = 0;
   const std::string scratch_ = make_scratch();
   /// Each array has another offset within its page: addresses that differ by whole pages compete for the same cache sets.
-  std::array<Memory, 4> operands_ = {Memory{0}, Memory{1088}, Memory{2176}, Memory{3264}};
+  std::array<Memory, 6> operands_ = {Memory{0}, Memory{1088}, Memory{2176}, Memory{3264}, Memory{320}, Memory{1408}};
   std::array<Memory, 4> results_ = {Memory{640}, Memory{1728}, Memory{2816}, Memory{3904}};
 };
 
