@@ -178,7 +178,7 @@ Value GraphReader::declare_input(const ValueInfo& info) {
   if (!dtype) {
     foreign_.push_back("`" + name + "` is " +
                        (tensor && info.element_type == kTextType
-                            ? "of string; give numbers in its place, and cut the file behind what reads it"
+                            ? "of string; export the model without the nodes that read it, with numbers as its input"
                         : tensor ? "of " + element_type_name(info.element_type)
                                  : kind_name(info.kind)));
     return {};

@@ -114,8 +114,8 @@ TEST(OnnxTexts, InputsOfTextsAreRefusedWithAdvice) {
   const Read input =
       read({.nodes = {node("Identity", {"s"}, {"y"})}, .inputs = {value_info("s", kString, {2})}, .outputs = {untyped("y")}});
   EXPECT_EQ(input.said(),
-            "m.onnx: error: inputs that cleave cannot take: `s` is of string; give numbers in its place, and cut the file behind what "
-            "reads it\n");
+            "m.onnx: error: inputs that cleave cannot take: `s` is of string; export the model without the nodes that read it, with "
+            "numbers as its input\n");
 }
 
 TEST(OnnxTexts, ThatDoNotFillTheirShapeAreAnError) {
