@@ -160,7 +160,7 @@ class Executable {
   /// for that.
   Status load_states(const std::string& path) const;
 
-  /// What the runs in this process have done so far. All numbers are of one moment.
+  /// The sums over the runs in this process so far. All numbers are of one moment.
   [[nodiscard]] RunCounters counters() const;
 
  private:

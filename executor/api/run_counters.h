@@ -1,4 +1,4 @@
-// RunCounters: what a program's runs have done so far, for a service that watches itself.
+// RunCounters: sums over a program's runs, for a service that monitors itself.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ struct RunCounters {
   std::int64_t succeeded = 0, failed = 0;  ///< runs that are over; a cancelled run has failed
   double seconds = 0;                      ///< wall clock of the successful runs, without waiting for their turn
   double waiting_seconds = 0;              ///< time that runs waited for their turn: in the queue, or for earlier runs with the same states
-  /// What the successful runs transferred.
+  /// The transfers of the successful runs.
   TransferCount host_to_accelerator, accelerator_to_host;
 };
 

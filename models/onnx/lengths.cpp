@@ -56,15 +56,6 @@ struct Element {
   std::int64_t at = 0;
 };
 
-std::int64_t integer_at(const Array& array, std::int64_t at) {
-  std::int64_t number = 0;
-  dispatch(array.dtype(), [&](auto zero) {
-    using T = decltype(zero);
-    if constexpr (std::is_integral_v<T>) number = static_cast<std::int64_t>(array.data<T>()[std::min(at, array.size() - 1)]);
-  });
-  return number;
-}
-
 class IntegersOfProgram {
  public:
   explicit IntegersOfProgram(Call& c) : c_(c), graph_(c.tracer().graph()) {}
@@ -183,6 +174,15 @@ Part indices_within(Call& c, const Part& x, int axis, const Part& indices, const
 }
 
 }  // namespace
+
+std::int64_t integer_at(const Array& array, std::int64_t at) {
+  std::int64_t number = 0;
+  dispatch(array.dtype(), [&](auto zero) {
+    using T = decltype(zero);
+    if constexpr (std::is_integral_v<T>) number = static_cast<std::int64_t>(array.data<T>()[std::min(at, array.size() - 1)]);
+  });
+  return number;
+}
 
 bool bounded(Call& c, const Part& x) {
   return !c.tracer().lengths(x.operand()).empty();

@@ -59,6 +59,8 @@ struct Extent {
 };
 /// The integers of an operand, each known or with a known largest value. Reports the operand if that is not so (Call::known_integers).
 [[nodiscard]] std::optional<std::vector<Extent>> extents(Call& c, std::size_t i, std::string_view what);
+/// Element `at` of an array of integers; the only element if it has one.
+[[nodiscard]] std::int64_t integer_at(const Array& array, std::int64_t at);
 /// The largest value of element `at` of an array of integers; nothing if it is not known.
 [[nodiscard]] std::optional<std::int64_t> largest(Call& c, const Part& integers, std::int64_t at);
 

@@ -25,16 +25,6 @@ struct OffsetElement {
   }
 };
 
-/// Element `at` of an array of integers; the only element if it has one.
-std::int64_t integer_at(const Array& array, std::int64_t at) {
-  std::int64_t number = 0;
-  dispatch(array.dtype(), [&](auto zero) {
-    using T = decltype(zero);
-    if constexpr (std::is_integral_v<T>) number = static_cast<std::int64_t>(array.data<T>()[std::min(at, array.size() - 1)]);
-  });
-  return number;
-}
-
 /// Traces element `at` of a value back through conversions, reshapes, concatenations, and sums with known values.
 OffsetElement place_of(Call& c, ValueId value, std::int64_t at) {
   std::int64_t offset = 0;  // wraps, as the program's integers do
