@@ -380,8 +380,8 @@ void Definitions::add_onnx_flags(CLI::App& sub) {
            ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
            ->allow_extra_args(false),
        {{"all"}});
-  add_choice(sub, "--accelerator-ops", options_.accelerator_ops, {"cleave", "ort-cuda-1.23"}, "whose kernels the accelerator has",
-             "KERNELS");
+  add_choice(sub, "--accelerator-ops", options_.accelerator_ops, {"cleave", "ort-cuda-1.23", "ort-cuda-1.31"},
+             "whose kernels the accelerator has", "KERNELS");
 }
 
 void Definitions::add_row_flags(CLI::App& sub) {

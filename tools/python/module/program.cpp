@@ -57,6 +57,7 @@ ModelOptions model_options(const AnyDict& given) {
         options.host_functions.emplace(nb::cast<std::string>(op), operator_function(nb::borrow(bind)));
     if (name == "pins" && nb::cast<std::string>(value) == "kernels") options.pins = OrtPins::kernels;
     if (name == "pins" && nb::cast<std::string>(value) == "placement") options.pins = OrtPins::placement;
+    if (name == "onnxruntime") options.onnxruntime = nb::cast<std::string>(value) == "1.23" ? OrtVersion::v1_23 : OrtVersion::v1_31;
     if (name == "bounds") options.bounds = nb::cast<Dims>(value);
     if (name != "constants") continue;
     for (auto [input, constant] : nb::cast<nb::dict>(value)) {
