@@ -22,7 +22,8 @@ from ._load import load, parse
 from ._log import log
 from ._model import Model
 from ._network import Network
-from ._plan import Plan
+from ._plan import Diagnostics, Plan
+from ._progress import Progress
 from ._run import Results, Run
 from ._tensor import Tensor
 from .functions import *  # noqa: F403
@@ -30,7 +31,8 @@ from ._trace import TracedModel, allow, constant, named, parameter, place, recom
 from ._types import Type
 
 __all__ = [
-    "Batches", "Cancelled", "Diagnostic", "Error", "FileError", "Location", "MachineError", "Model", "Network", "Note", "PlacementWarning", "Plan", "Results",
+    "Batches", "Cancelled", "Diagnostic", "Diagnostics", "Error", "FileError", "Location", "MachineError", "Model", "Network", "Note",
+    "PlacementWarning", "Plan", "Progress", "Results",
     "Run", "Tensor", "TracedModel", "Type", "UnknownNameError", "Until", "UsageError", "UserError", "__version__", "allow", "batches",
     "cond", "constant", "custom_gradient",
     "for_loop", "functions", "gradient", "host_call", "host_function", "load", "log", "named", "optim",

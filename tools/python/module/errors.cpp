@@ -140,6 +140,9 @@ void bind_errors(nb::module_& module) {
           },
           "A list of Note.")
       .def("__str__", [](const Diagnostic& of) { return trimmed(to_text(of)); })
+      .def(
+          "_repr_html_", [](nb::handle of) { return nb::cast<std::string>(nb::module_::import_("cleave._html").attr("diagnostic")(of)); },
+          "The text for a notebook.")
       .def("__repr__", [](const Diagnostic& of) {
         return "<" + std::string(cleave::to_string(of.severity)) + " [" + std::string(info(of.kind).name) + "] " +
                (of.location.known() ? cleave::to_string(of.location) + ": " : "") + of.message + ">";
