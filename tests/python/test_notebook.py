@@ -85,6 +85,7 @@ def test_every_cell_of_the_notebook_shows_something(executed):
     assert "<b>ranking</b>" in model and "<code>f32[n, n]</code>" in model
     assert "<svg" in plan and "accelerator" in plan and "round trip 1" in plan
     assert "makes the accelerator wait" in diagnostics and "<pre" in diagnostics
+    assert "return w - 0.1 * cleave.sort(w, axis=1)" in diagnostics and "^~~~" in diagnostics, "the line of the cell"
     assert "float32[64, 64]" in results and "on the simulated clock" in results
     assert "float32[64, 64]" in run
     assert "400 of 400" in progress and 'value="400" max="400"' in progress and "loss" in progress
@@ -212,6 +213,17 @@ def test_progress_writes_a_line_on_a_terminal_and_nothing_elsewhere(monkeypatch)
     monkeypatch.setattr(sys, "stderr", silent)
     cleave.Progress()(0, {"loss": 1.0})
     assert silent.getvalue() == ""
+
+
+def test_messages_quote_lines_that_are_in_no_file():
+    import linecache
+
+    text = "import cleave\n\ndef wrong(x):\n    return cleave.relu(x @ x)\n"
+    linecache.cache["<cell 7>"] = (len(text), None, text.splitlines(True), "<cell 7>")
+    names = {}
+    exec(compile(text, "<cell 7>", "exec"), names)
+    with pytest.raises(cleave.Error, match=r"<cell 7>:4:26: error: .*\n    4 \|     return cleave.relu\(x @ x\)\n      \|"):
+        cleave.trace(names["wrong"], "f32[2, 3]")
 
 
 def test_a_timeline_that_cannot_be_written_is_an_error():

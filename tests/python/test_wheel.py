@@ -52,9 +52,7 @@ def test_the_module_needs_glibc_only(module):
 
 def test_the_module_exports_one_function(module):
     told = subprocess.run(["nm", "-D", "--defined-only", str(module)], capture_output=True, text=True, check=True).stdout
-    names = [line.split()[-1] for line in told.splitlines()]
-    assert [name for name in names if not name.startswith("_") or name.startswith("_Z")] == []
-    assert "PyInit__cleave" in names
+    assert [line.split()[-1] for line in told.splitlines()] == ["PyInit__cleave"]
 
 
 def test_the_wheel_is_small_and_complete(wheel):
@@ -103,10 +101,12 @@ def bare_root(wheel, root, tmp_path):
 def test_the_readme_runs_in_a_bare_root(bare_root):
     folder, python = bare_root
     assert list(folder.rglob("libyaml-cpp*")) == [] and list(folder.rglob("libboost*")) == []
-    enter = ["chroot"] if os.geteuid() == 0 else ["unshare", "--user", "--map-root-user", "chroot"]
+    chroot = shutil.which("chroot", path="/usr/sbin:/usr/bin:/sbin:/bin")
+    unshare = shutil.which("unshare", path="/usr/bin:/bin")
+    enter = [chroot] if os.geteuid() == 0 else [unshare, "--user", "--map-root-user", chroot]
     environment = {"PYTHONPATH": "/opt/site", "PYTHONHOME": sys.base_prefix, "HOME": "/tmp", "PATH": "/usr/bin"}
     run = subprocess.run([*enter, str(folder), python, "/opt/check.py", "/opt/README.md"], env=environment, capture_output=True, text=True)
-    if enter[0] == "unshare" and "unshare failed" in run.stderr:
+    if enter[0] == unshare and "unshare failed" in run.stderr:
         pytest.skip("no user namespaces, and not root")
     assert run.returncode == 0, run.stdout + run.stderr
     assert "print what stands below them" in run.stdout

@@ -11,7 +11,7 @@ functions. docs/guide/python.md is the complete guide.
 """
 from __future__ import annotations
 
-from . import functions, optim
+from . import _sources, functions, optim
 from ._cleave import Diagnostic, Location, Note
 from ._cleave import version as __version__
 from ._control import Batches, Until, batches, cond, for_loop, until, while_loop

@@ -1,6 +1,7 @@
 """Progress: shows the numbers that a run logs while it goes on."""
 from __future__ import annotations
 
+import importlib
 import sys
 import time
 from collections.abc import Mapping
@@ -14,7 +15,7 @@ _REFRESH_SECONDS = 0.1
 class Progress:
     """For `model.run(log=cleave.Progress(400))`: a bar in a notebook, or a line of the terminal, with the step and the numbers that the
     program logs (`cleave.log("loss", loss)`). It is redrawn at most ten times a second, and once more after step `steps`; without `steps`
-    it only counts. Written to standard error where that is no terminal: nothing. `values` and `step` keep the last numbers."""
+    it only counts. Where standard error is neither, nothing is shown. `values` and `step` keep the last numbers."""
 
     def __init__(self, steps: int | None = None) -> None:
         self.steps = steps
@@ -55,6 +56,4 @@ def _notebook_handle() -> Any:
     shell = ipython.get_ipython() if ipython is not None else None
     if shell is None or not hasattr(shell, "kernel"):
         return None
-    from IPython.display import display
-
-    return display({"text/plain": "no step yet"}, raw=True, display_id=True)
+    return importlib.import_module("IPython.display").display({"text/plain": "no step yet"}, raw=True, display_id=True)

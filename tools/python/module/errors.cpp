@@ -6,6 +6,8 @@
 
 #include "graph/base/diagnostic_json.h"
 #include "graph/base/diagnostic_text.h"
+#include "graph/base/source_lines.h"
+#include "tools/python/module/gil.h"
 
 namespace cleave::python {
 namespace {
@@ -75,6 +77,20 @@ void bind_place(nb::class_<T>& bound, Place place) {
       "line", [place](const T& of) { return known(place(of).line); }, "The line, counted from 1, or None.");
   bound.def_prop_ro(
       "column", [place](const T& of) { return known(place(of).column); }, "The column in bytes, counted from 1, or None.");
+}
+
+/// Has lines of messages read by `function`, which returns the text of a source by its name, or None, where there is no such file.
+void read_sources_by(nb::object function) {
+  set_source_reader([reader = std::make_shared<SharedObject>(std::move(function))](const std::string& name) -> std::optional<std::string> {
+    const Gil gil;
+    if (!gil.held()) return std::nullopt;
+    try {
+      const nb::object text = reader->get()(name);
+      return text.is_none() ? std::nullopt : std::optional(nb::cast<std::string>(text));
+    } catch (const std::exception&) {  // a message without its line is better than none
+      return std::nullopt;
+    }
+  });
 }
 
 }  // namespace
@@ -148,6 +164,7 @@ void bind_errors(nb::module_& module) {
                (of.location.known() ? cleave::to_string(of.location) + ": " : "") + of.message + ">";
       });
 
+  module.def("read_sources_by", &read_sources_by, nb::arg("function"));
   module.def("diagnostic_kinds", [] {
     nb::typed<nb::list, nb::str> names;
     for (const DiagnosticKindInfo& each : diagnostic_kinds()) names.append(std::string(each.name));
