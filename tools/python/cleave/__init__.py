@@ -11,7 +11,7 @@ functions. docs/guide/python.md is the complete guide.
 """
 from __future__ import annotations
 
-from . import functions, optim
+from . import _sources, functions, optim
 from ._cleave import Diagnostic, Location, Note
 from ._cleave import version as __version__
 from ._control import Batches, Until, batches, cond, for_loop, until, while_loop
@@ -22,7 +22,8 @@ from ._load import load, parse
 from ._log import log
 from ._model import Model
 from ._network import Network
-from ._plan import Plan
+from ._plan import Diagnostics, Plan
+from ._progress import Progress
 from ._run import Results, Run
 from ._tensor import Tensor
 from .functions import *  # noqa: F403
@@ -30,7 +31,8 @@ from ._trace import TracedModel, allow, constant, named, parameter, place, recom
 from ._types import Type
 
 __all__ = [
-    "Batches", "Cancelled", "Diagnostic", "Error", "FileError", "Location", "MachineError", "Model", "Network", "Note", "PlacementWarning", "Plan", "Results",
+    "Batches", "Cancelled", "Diagnostic", "Diagnostics", "Error", "FileError", "Location", "MachineError", "Model", "Network", "Note",
+    "PlacementWarning", "Plan", "Progress", "Results",
     "Run", "Tensor", "TracedModel", "Type", "UnknownNameError", "Until", "UsageError", "UserError", "__version__", "allow", "batches",
     "cond", "constant", "custom_gradient",
     "for_loop", "functions", "gradient", "host_call", "host_function", "load", "log", "named", "optim",
