@@ -2,6 +2,7 @@
 
 #include <malloc.h>
 
+#include <algorithm>
 #include <cstring>
 #include <map>
 #include <mutex>
@@ -61,12 +62,17 @@ struct SharedConstants::State {
     std::once_flag made;
     std::shared_ptr<void> data;
   };
+  struct Offered {
+    std::int64_t bytes = 0;
+    std::shared_ptr<const void> data;
+  };
   struct Store {
     std::mutex mutex;
     std::unordered_multimap<std::uint64_t, Array> arrays;  ///< by a hash of type and sampled content
     std::vector<std::weak_ptr<const Graph>> used_by;
     std::int64_t duplicates = 0;  ///< bytes of arrays that were replaced since memory was returned
     std::map<std::pair<const void*, std::string>, std::weak_ptr<Derived>> derived;
+    std::map<std::pair<const void*, std::string>, Offered> offered;
 
     Array shared(const Array& array) {
       const std::uint64_t hash = hash_of(array);
@@ -97,6 +103,7 @@ struct SharedConstants::State {
     if (!lock.owns_lock()) return made;
     made->arrays = of_parent->arrays;
     made->used_by = of_parent->used_by;
+    made->offered = of_parent->offered;
     return made;
   }
 };
@@ -128,6 +135,7 @@ void SharedConstants::share(Graph& graph) {
 std::shared_ptr<void> SharedConstants::derived(const void* constant, const std::string& form, std::int64_t bytes,
                                                const std::function<std::shared_ptr<void>()>& make) {
   std::shared_ptr<State::Derived> entry;
+  std::shared_ptr<const void> offered;
   {
     State::Store& store = *state_->store;
     const std::lock_guard lock(store.mutex);
@@ -135,9 +143,28 @@ std::shared_ptr<void> SharedConstants::derived(const void* constant, const std::
     entry = known.lock();
     if (!entry) known = entry = std::make_shared<State::Derived>();
     entry->bytes = bytes;
+    const auto known_before = store.offered.find({constant, form});
+    if (known_before != store.offered.end() && known_before->second.bytes == bytes) offered = known_before->second.data;
   }
-  std::call_once(entry->made, [&] { entry->data = make(); });
+  std::call_once(entry->made, [&] { entry->data = offered ? std::const_pointer_cast<void>(offered) : make(); });
   return {entry, entry->data.get()};
+}
+
+void SharedConstants::offer(const void* constant, const std::string& form, std::int64_t bytes, std::shared_ptr<const void> data) {
+  State::Store& store = *state_->store;
+  const std::lock_guard lock(store.mutex);
+  store.offered[{constant, form}] = {bytes, std::move(data)};
+}
+
+std::vector<SharedConstants::Derived> SharedConstants::all_derived() {
+  State::Store& store = *state_->store;
+  const std::lock_guard lock(store.mutex);
+  std::vector<Derived> all;
+  for (const auto& [key, entry] : store.derived)
+    if (const std::shared_ptr<State::Derived> used = entry.lock(); used && used->data)
+      all.push_back({key.first, key.second, used->bytes, {used, used->data.get()}});
+  std::stable_sort(all.begin(), all.end(), [](const Derived& a, const Derived& b) { return a.form < b.form; });
+  return all;
 }
 
 std::int64_t SharedConstants::derived_bytes() {

@@ -30,6 +30,17 @@ class SharedConstants {
   /// must live as long. `form` names the kind of data, `bytes` is their size.
   std::shared_ptr<void> derived(const void* constant, const std::string& form, std::int64_t bytes,
                                 const std::function<std::shared_ptr<void>()>& make);
+  /// Data that were derived from the constant at an address before, perhaps by another process: the next call of `derived` with this form
+  /// and number of bytes returns them. They are only read.
+  void offer(const void* constant, const std::string& form, std::int64_t bytes, std::shared_ptr<const void> data);
+  struct Derived {
+    const void* constant = nullptr;
+    std::string form;
+    std::int64_t bytes = 0;
+    std::shared_ptr<const void> data;
+  };
+  /// All derived data that are in use, sorted by form.
+  [[nodiscard]] std::vector<Derived> all_derived();
   /// Bytes of all derived data that are in use.
   [[nodiscard]] std::int64_t derived_bytes();
 

@@ -234,6 +234,9 @@ std::string said(F&& text) {
 const Plan& Executable::plan() const {
   return state_->plan;
 }
+bool Executable::simulates() const {
+  return state_->setup.back_end.simulates;
+}
 std::int64_t Executable::memory_bytes() const {
   State::Executors& here = *state_->executors;
   const std::lock_guard lock(here.mutex);
@@ -338,6 +341,7 @@ Result<Executable> compile(const Graph& graph, const CompileOptions& options, co
     }
     state->plan = planner::plan(state->save_points ? std::exchange(state->save_points->graph, {}) : graph, wiring->plan);
     if (options.constants) options.constants->use(state->plan.graph);
+    state->settings = runtime::plan_settings(options, *wiring);
     state->setup = std::move(wiring->executor);
     state->idle_executors = static_cast<std::size_t>(std::max(options.idle_executors, 0));
     state->has_states = !states_of(*state->plan.graph).empty();

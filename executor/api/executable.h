@@ -102,6 +102,21 @@ class Run {
   std::unique_ptr<State> state_;
 };
 
+/// `load_plan("model.plan", {.executor = {.threads = 2}})`
+struct LoadOptions {
+  std::string device = {};   ///< simulated, none or cuda[:N]; empty: the device of the plan. Another kind of device is an Error
+  std::string machine = {};  ///< as in CompileOptions; the plan must have been made for it. Empty: the device's own, or the one of the plan
+  /// `precision`, `workers`, `fuse` and `channel_capacity` are the plan's and are not read.
+  ExecutorOptions executor = {};
+  int runs_at_once = 32;   ///< as in CompileOptions
+  int idle_executors = 4;  ///< as in CompileOptions
+  bool accounts = false;   ///< true: explain(), json(), dot() and diagnostics() are complete; else the account of a run's time is left out
+  DiagnosticOptions diagnostics = {};          ///< with `accounts`: the kinds that are reported
+  bool checks_data = false;                    ///< true: all arrays of the file are read, and compared with their hashes
+  const Graph* model = nullptr;                ///< an Error unless the plan was made of this graph; null: it may be any
+  std::vector<std::string> source_roots = {};  ///< folders whose files may be shown as source, besides the plan's own
+};
+
 /// A planned program. A handle: copies share the plan and the executors. May be used by several threads at once.
 class Executable {
  public:
@@ -109,6 +124,8 @@ class Executable {
   [[nodiscard]] const Plan& plan() const;
   [[nodiscard]] const Diagnostics& diagnostics() const { return plan().diagnostics; }
 
+  /// Whether the accelerator, if the program has work for one, is the simulated one.
+  [[nodiscard]] bool simulates() const;
   /// Bytes of the arenas of the executors that are kept, on all devices; constants are not counted.
   [[nodiscard]] std::int64_t memory_bytes() const;
   [[nodiscard]] std::string explain() const;  ///< the report of `cleave explain`
@@ -162,18 +179,31 @@ class Executable {
   /// for that.
   Status load_states(const std::string& path) const;
 
+  /// Writes the plan, the program with its constants, and what the host's kernels derived from them, such as packed weights, to a file that
+  /// load_plan() reads without planning. `path` ends in `.plan`. `model`: the graph that was given to compile(), so that
+  /// LoadOptions::model can be compared with it; null: it cannot. An Error (usage) for a program that cannot be in a file: with functions
+  /// that are in no library, or with points at which it saves its states (CompileOptions::save).
+  Status save(const std::string& path, const Graph* model = nullptr) const;
+
   /// The sums over the runs in this process so far. All numbers are of one moment.
   [[nodiscard]] RunCounters counters() const;
 
  private:
   friend class Run;
   friend Result<Executable> compile(const Graph& graph, const CompileOptions& options, const DiagnosticSink& sink);
+  friend Result<Executable> load_plan(const std::string& path, const LoadOptions& options);
   struct State;
   explicit Executable(std::shared_ptr<State> state) : state_(std::move(state)) {}
   [[nodiscard]] Result<RunResult> run_on(Inputs inputs) const;
   [[nodiscard]] Run submit_on(Inputs inputs) const;
   std::shared_ptr<State> state_;
 };
+
+/// Reads a plan that Executable::save wrote, and prepares it to run: without planning, without the model's file, and without packing
+/// weights where the processor is of the same kind. Constants are read in place. Outputs are bitwise identical to those of the program
+/// that was saved. An Error (file) for a file that is no plan, is damaged, or is of another version of cleave, machine or model; (machine)
+/// if its device is not there.
+Result<Executable> load_plan(const std::string& path, const LoadOptions& options = {});
 
 /// Plans `graph` and prepares it to run. An Error for a device or machine that is not available (usage), for the first error among the
 /// diagnostics (of tracing, of planning, of an exceeded limit; all of them go to `sink`), and for an error of the executor.

@@ -16,6 +16,7 @@
 #include "executor/run/executor.h"
 #include "graph/base/forks.h"
 #include "graph/trace/save_points.h"
+#include "partitioner/plan_file.h"
 
 namespace cleave {
 
@@ -27,6 +28,7 @@ struct Executable::State {
   bool has_states = false;
   int runs_at_once = 1;
   SaveOptions save;
+  planner::PlanSettings settings;         ///< for Executable::save
   std::optional<SavePoints> save_points;  ///< without its graph, which the plan has
 
   struct Executors {

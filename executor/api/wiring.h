@@ -8,6 +8,7 @@
 #include "executor/device/back_end.h"
 #include "executor/run/executor.h"
 #include "partitioner/compile.h"
+#include "partitioner/plan_file.h"
 
 namespace cleave::runtime {
 
@@ -18,6 +19,9 @@ struct Wiring {
 
 /// An Error for a device or machine that is not available, or for options that do not apply to the device.
 Result<Wiring> wire(const CompileOptions& options);
+
+/// What a plan file says of these options and what they mean here.
+planner::PlanSettings plan_settings(const CompileOptions& options, const Wiring& wiring);
 
 /// Prepares a plan to run, with the plan's own costs.
 Result<std::unique_ptr<Executor>> make_executor(const Plan& plan, const ExecutorSetup& setup);

@@ -44,9 +44,17 @@ Graph with_paths(Graph graph, const Change& change) {
 
 }  // namespace
 
+Graph with_paths_beside(Graph graph, const std::string& file) {
+  return with_paths(std::move(graph), [&](const std::string& read) { return seen_from(read, file); });
+}
+
+Graph with_paths_found(Graph graph, const std::string& file) {
+  return with_paths(std::move(graph), [&](const std::string& read) { return found_beside(read, file); });
+}
+
 Status Graph::save(const std::string& path) const {
   return detail::guard_memory([&]() -> Status {
-    const std::string text = print(with_paths(*this, [&](const std::string& read) { return seen_from(read, path); }));
+    const std::string text = print(with_paths_beside(*this, path));
     if (static_cast<std::int64_t>(text.size()) > file_limit::kGraph)
       return Error{"cannot write `" + path + "`: the program takes more than a file that can be read again may have", {}, ErrorKind::file};
     return write_file(path, {text});
@@ -63,7 +71,7 @@ Result<Graph> load_graph(const std::string& path, const std::vector<std::string>
     if (!text) return text.error();
     Result<Graph> graph = parse_graph(*text, path, source_roots);
     if (!graph) return graph;
-    return with_paths(*std::move(graph), [&](const std::string& read) { return found_beside(read, path); });
+    return with_paths_found(*std::move(graph), path);
   });
 }
 

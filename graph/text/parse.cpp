@@ -35,8 +35,8 @@ constexpr std::array<Structural, 9> kStructural{{{"input", NodeKind::input, 0, 0
 
 class Parser {
  public:
-  Parser(std::string_view text, const std::string& file, const std::vector<std::string>& source_roots)
-      : in_(text, file), roots_(std::make_shared<const FileRoots>(file, source_roots)) {}
+  Parser(std::string_view text, const std::string& file, const std::vector<std::string>& source_roots, const StoredArrays& stored)
+      : in_(text, file, stored), roots_(std::make_shared<const FileRoots>(file, source_roots)) {}
 
   Result<Graph> parse() {
     if (!header() || !statements() || !check_uses()) return *in_.error();
@@ -424,8 +424,9 @@ bool Parser::clauses(Node& node) {
 
 }  // namespace
 
-Result<Graph> parse_graph(std::string_view text, const std::string& file, const std::vector<std::string>& source_roots) {
-  return detail::guard_memory([&] { return Parser(text, file, source_roots).parse(); });
+Result<Graph> parse_graph(std::string_view text, const std::string& file, const std::vector<std::string>& source_roots,
+                          const StoredArrays& stored) {
+  return detail::guard_memory([&] { return Parser(text, file, source_roots, stored).parse(); });
 }
 
 }  // namespace cleave

@@ -176,7 +176,7 @@ void Printer::put_node(NodeId id) {
     out_ += " {";
     put_list(out_, node.attributes, [&](const auto& item) {
       (out_ += item.first) += '=';
-      put_attribute(out_, item.second);
+      put_attribute(out_, item.second, options_.stored);
     });
     out_ += '}';
   }

@@ -277,6 +277,7 @@ bool TextReader::array(AttributeValue& out) {
   const std::size_t start = position_;
   TensorType type;
   if (!tensor_type(type)) return false;
+  if (accept_word("stored")) return stored_array(type, out);
   const bool encoded = accept_word("base64");
   // An element takes at least one byte of text. Checking this bounds the allocation by a multiple of the size of the text.
   const std::size_t left = text_.size() - position_;
@@ -301,6 +302,17 @@ bool TextReader::array(AttributeValue& out) {
   });
   if (!read || !expect(')')) return false;
   out = std::move(array);
+  return true;
+}
+
+bool TextReader::stored_array(const TensorType& type, AttributeValue& out) {
+  const std::size_t start = position_;
+  std::uint32_t number = 0;
+  if (!unsigned_number(number)) return false;
+  const Array* array = stored_ ? stored_(number) : nullptr;
+  if (!array) return fail_at(start, "this text has no array " + std::to_string(number) + " beside it");
+  if (array->type() != type) return fail_at(start, "array " + std::to_string(number) + " has the type " + to_string(array->type()));
+  out = *array;
   return true;
 }
 

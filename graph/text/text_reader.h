@@ -9,12 +9,14 @@
 
 #include "graph/attributes.h"
 #include "graph/base/result.h"
+#include "graph/text/text.h"
 
 namespace cleave {
 
 class TextReader {
  public:
-  TextReader(std::string_view text, const std::string& file) : text_(text), file_(std::make_shared<const std::string>(file)) {}
+  TextReader(std::string_view text, const std::string& file, const StoredArrays& stored)
+      : text_(text), file_(std::make_shared<const std::string>(file)), stored_(stored) {}
 
   /// Records an error at the cursor (or where `mark` was taken). Always false.
   bool fail(std::string message) { return fail_at(position_, std::move(message)); }
@@ -53,11 +55,13 @@ class TextReader {
   bool number(AttributeValue& out);
   bool list(AttributeValue& out, bool numbers);
   bool array(AttributeValue& out);
+  bool stored_array(const TensorType& type, AttributeValue& out);
   bool base64(Array& out);
   bool function(AttributeValue& out);
 
   std::string_view text_;
   std::shared_ptr<const std::string> file_;
+  const StoredArrays& stored_;
   std::size_t position_ = 0;
   std::optional<Error> error_;
 };

@@ -143,7 +143,8 @@ void put_floating(std::string& out, double value) {
   put_shortest(out, value);
 }
 
-void put_attribute(std::string& out, const AttributeValue& attribute) {
+void put_attribute(std::string& out, const AttributeValue& attribute,
+                   const std::function<std::optional<std::size_t>(const Array&)>& stored) {
   auto put = [&](const auto& value) {
     using T = std::decay_t<decltype(value)>;
     if constexpr (std::is_same_v<T, std::string>) {
@@ -157,7 +158,10 @@ void put_attribute(std::string& out, const AttributeValue& attribute) {
     } else if constexpr (std::is_same_v<T, DType>) {
       out += to_string(value);
     } else if constexpr (std::is_same_v<T, Array>) {
-      put_array(out, value);
+      const std::optional<std::size_t> number = stored ? stored(value) : std::nullopt;
+      if (!number) return put_array(out, value);
+      out += to_string(value.type()) + " stored ";
+      put_integer(out, static_cast<std::int64_t>(*number));
     } else if constexpr (std::is_same_v<T, std::vector<TensorType>>) {
       out += "types ";
       put_types(out, value);

@@ -1,6 +1,8 @@
 // Formats names, numbers, arrays and attributes in the text form. Internal to text_*.cpp.
 #pragma once
 
+#include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -14,7 +16,9 @@ void put_quoted(std::string& out, std::string_view text);
 void put_integer(std::string& out, std::int64_t value);
 /// The shortest digits that read back as the same number, recognizable as a floating one.
 void put_floating(std::string& out, double value);
-void put_attribute(std::string& out, const AttributeValue& attribute);
+/// `stored`: the numbers of arrays that are stored beside the text (PrintOptions).
+void put_attribute(std::string& out, const AttributeValue& attribute,
+                   const std::function<std::optional<std::size_t>(const Array&)>& stored = nullptr);
 
 template <class Range, class Put>
 void put_list(std::string& out, const Range& items, Put put) {

@@ -34,7 +34,8 @@ class ProblemMaker {
         all_on_host_(model.policy == Policy::host || !has_accelerator_),
         device_loops_(has_accelerator_ && model.machine.accelerators[0].control_flow == "device_loops") {}
 
-  CostedProblem make() {
+  /// `groups`: those that are known already; null: they are searched for.
+  CostedProblem make(FusibleGroups* groups = nullptr) {
     result_.uses = std::make_shared<const ValueUses>(graph_);
     result_.host_threads = model_.host_threads;
     result_.workers = model_.workers;
@@ -48,7 +49,10 @@ class ProblemMaker {
     tie_states();
     problem().nodes.back().host_seconds = model_.machine.host.run_seconds;
     check_amounts();
-    find_groups();
+    if (groups)
+      result_.fusible = std::move(*groups);
+    else
+      find_groups();
     add_savings();
     decide_sides();
     return std::move(result_);
@@ -315,6 +319,10 @@ std::string_view to_string(Cause cause) {
 
 CostedProblem make_problem(const Graph& graph, const CostModel& model, Diagnostics& diagnostics) {
   return ProblemMaker(graph, model, diagnostics).make();
+}
+
+CostedProblem make_problem(const Graph& graph, const CostModel& model, FusibleGroups groups, Diagnostics& diagnostics) {
+  return ProblemMaker(graph, model, diagnostics).make(&groups);
 }
 
 CostedProblem under_policy(const Graph& graph, const CostModel& model, const CostedProblem& costed, Diagnostics& diagnostics) {

@@ -14,6 +14,9 @@ namespace cleave::planner {
 FusibleGroups find_placed(const Graph& graph, const Dataflow& dataflow, const Placement& placement, const FusionRule& host,
                           const FusionRule& accelerator);
 
+/// make_problem() with these groups, which are not searched for.
+CostedProblem make_problem(const Graph& graph, const CostModel& model, FusibleGroups groups, Diagnostics& diagnostics);
+
 /// `costed`, made of the same graph and model, with other groups and their savings.
 CostedProblem with_groups(const Graph& graph, const CostModel& model, const CostedProblem& costed, FusibleGroups groups);
 

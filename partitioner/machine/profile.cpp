@@ -11,6 +11,7 @@
 #include "graph/base/utf8.h"
 #include "partitioner/machine/profile.h"
 #include "partitioner/machine/profile_keys.h"
+#include "partitioner/machine/profile_text.h"
 
 namespace cleave {
 namespace {
@@ -145,27 +146,34 @@ void write_json(JsonWriter& json, const SampleSummary& summary) {
   json.field("preempted", summary.preempted);
 }
 
-Status Profile::save(const std::string& path) const {
-  return detail::guard_memory([&]() -> Status {
-    std::string text;
-    JsonWriter json(text, 2);
-    json.object([&] {
-      json.field("cleave_profile", kProfileVersion);
-      json.field("expected", expected);
-      json.field("host_seconds", host_seconds);
-      json.field("transfer_seconds", transfer_seconds);
-      write_samples(json, "host_samples", host_samples);
-      write_samples(json, "transfer_samples", transfer_samples);
-    });
-    return write_file(path, {text, "\n"});
+std::string profile_text(const Profile& profile) {
+  std::string text;
+  JsonWriter json(text, 2);
+  json.object([&] {
+    json.field("cleave_profile", kProfileVersion);
+    json.field("expected", profile.expected);
+    json.field("host_seconds", profile.host_seconds);
+    json.field("transfer_seconds", profile.transfer_seconds);
+    write_samples(json, "host_samples", profile.host_samples);
+    write_samples(json, "transfer_samples", profile.transfer_samples);
   });
+  return text + "\n";
+}
+
+Status Profile::save(const std::string& path) const {
+  return detail::guard_memory([&] { return write_file(path, {profile_text(*this)}); });
 }
 
 Result<Profile> Profile::load(const std::string& path) {
   return detail::guard_memory([&]() -> Result<Profile> {
     Result<std::string> text = read_file(path);
-    if (!text) return text.error();
-    const Result<JsonTree> document = JsonTree::read(*text);
+    return text ? parse_profile(*text, path) : Result<Profile>(text.error());
+  });
+}
+
+Result<Profile> parse_profile(const std::string& text, const std::string& path) {
+  return detail::guard_memory([&]() -> Result<Profile> {
+    const Result<JsonTree> document = JsonTree::read(text);
     if (!document || document->items[0].kind != JsonTree::Kind::object)
       return Error{path + ": not a JSON object" + (document ? "" : " (" + document.error().message + ")"), {}, ErrorKind::file};
     const std::optional<std::size_t> version = document->find(0, "cleave_profile");

@@ -182,6 +182,40 @@ static void check_states(const char* folder) {
   cleave_program_free(program);
 }
 
+static void check_plans(const char* regression, const char* folder) {
+  char plan[4096], other[4096];
+  snprintf(plan, sizeof plan, "%s/regression.plan", folder);
+  snprintf(other, sizeof other, "%s/regression.bin", folder);
+  cleave_program* program = load(regression, "dim", "batch=4");
+  CHECK(cleave_save_plan(program, other) == CLEAVE_USAGE_ERROR && says("ends in `.plan`"));
+  CHECK(cleave_save_plan(program, plan) == CLEAVE_OK);
+  cleave_program* again = NULL;
+  CHECK(cleave_load(plan, NULL, &again) == CLEAVE_OK);
+  float x[4][2] = {{1, 0}, {0, 1}, {1, 1}, {2, 1}}, y[4] = {3, 0, 2, 4};
+  const int64_t x_shape[] = {4, 2}, y_shape[] = {4, 1};
+  const cleave_named_array inputs[] = {{"x", {CLEAVE_F32, 2, x_shape, x}}, {"y", {CLEAVE_F32, 2, y_shape, y}}};
+  cleave_results *first = NULL, *second = NULL;
+  cleave_array a, b;
+  CHECK(cleave_run(program, inputs, 2, &first) == CLEAVE_OK && cleave_run(again, inputs, 2, &second) == CLEAVE_OK);
+  CHECK(cleave_result(first, "w", &a) == CLEAVE_OK && cleave_result(second, "w", &b) == CLEAVE_OK);
+  CHECK(memcmp(a.data, b.data, 2 * sizeof(float)) == 0);
+  cleave_results_free(first);
+  cleave_results_free(second);
+  cleave_program_free(again);
+  cleave_program_free(program);
+  char* text = NULL;
+  cleave_options* options = cleave_options_new();
+  CHECK(cleave_options_set(options, "threads", "1") == CLEAVE_OK && cleave_load(plan, options, &again) == CLEAVE_OK);
+  CHECK(cleave_explain(again, &text) == CLEAVE_OK && strstr(text, "model `regression`"));
+  cleave_text_free(text);
+  cleave_program_free(again);
+  CHECK(cleave_options_set(options, "dim", "batch=8") == CLEAVE_OK);
+  CHECK(cleave_load(plan, options, &again) == CLEAVE_USAGE_ERROR && says("option `dim`") && says("is planned already"));
+  cleave_options_free(options);
+  write_file(plan, "cleave: 1\n");
+  CHECK(cleave_load(plan, NULL, &again) == CLEAVE_USER_ERROR && says("not a plan file"));
+}
+
 static void check_cancel(const char* folder) {
   char model[4096];
   snprintf(model, sizeof model, "%s/endless.yaml", folder);
@@ -211,6 +245,7 @@ int main(int count, char** arguments) {
   check_model_errors(arguments[2]);
   check_runs(regression);
   check_states(arguments[2]);
+  check_plans(regression, arguments[2]);
   check_cancel(arguments[2]);
   cleave_program_free(NULL);
   cleave_results_free(NULL);

@@ -171,6 +171,11 @@ TEST(Commands, WriteWhatTheirSchemasSay) {
       {"plan", "plan problem.json"},
       {"plan", "plan bad.yaml"},
       {"devices", "devices"},
+      {"compile", "compile " + trip + " -o trip.plan"},
+      {"compile", "compile bad.yaml -o bad.plan"},
+      {"run", "run trip.plan --quiet"},
+      {"explain", "explain trip.plan"},
+      {"check", "check trip.plan"},
       {"dot", "dot " + trip},
       {"dot", "dot " + trip + " -o picture.dot"},
       {"print", "print " + trip + " --stage placed"},
@@ -285,7 +290,7 @@ TEST(Schemas, AreWhatTheDocumentSays) {
   ASSERT_NE(text.find(mark), std::string::npos);
   text.resize(text.find(mark) + mark.size());
   for (const char* name : {"explain", "explain_node", "explain_advise", "explain_sensitivity", "explain_diff", "run", "check", "apply",
-                           "plan", "devices", "calibrate", "dot", "print"}) {
+                           "compile", "plan", "devices", "calibrate", "dot", "print"}) {
     const Schema schema = JsonSchema::file(name);
     EXPECT_EQ(schema["title"], name);
     text += "\n## " + std::string(name) + "\n\n" + schema["description"].get<std::string>() + "\n" + table_of(schema["definitions"][name]);

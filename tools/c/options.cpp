@@ -150,6 +150,8 @@ Status set(cleave_options& options, std::string_view name, std::string_view valu
   if (found != std::end(kOptions)) {
     cleave_options changed = options;  // a wrong value changes nothing
     Status status = found->second(changed, name, value);
+    const bool of_load = name == "device" || name == "machine" || name == "threads" || name == "runs-at-once";
+    if (!of_load && changed.planning.empty()) changed.planning = name;
     if (status) options = std::move(changed);
     return status;
   }

@@ -11,6 +11,7 @@
 struct cleave_options {
   cleave::ModelOptions model;
   cleave::CompileOptions compile;
+  std::string planning;  ///< the first option that was set and that a plan has already; empty: none
 };
 
 namespace cleave::c {

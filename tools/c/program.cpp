@@ -35,8 +35,20 @@ Result<Graph> read(const std::string& path, const cleave_options& options) {
   return Graph::load(path);
 }
 
+Result<Executable> load_saved(const std::string& path, const cleave_options& options) {
+  if (!options.planning.empty()) return Error{"option `" + options.planning + "`: `" + path + "` is planned already", {}, ErrorKind::usage};
+  LoadOptions load;
+  load.device = options.compile.device == "auto" ? "" : options.compile.device;
+  load.machine = options.compile.machine;
+  load.executor = options.compile.executor;
+  load.runs_at_once = options.compile.runs_at_once;
+  load.accounts = true;  // for cleave_explain and its like
+  return load_plan(path, load);
+}
+
 /// `errors` receives all errors of the model.
 Result<Executable> load(const std::string& path, const cleave_options& options, Diagnostics& errors) {
+  if (path.ends_with(".plan")) return load_saved(path, options);
   const Result<Graph> graph = read(path, options);
   if (!graph) return graph.error();
   const auto keep_errors = [&](const Diagnostic& diagnostic) {
@@ -117,6 +129,14 @@ cleave_status cleave_load(const char* path, const cleave_options* options, cleav
   });
   if (status != CLEAVE_OK && errors.has_errors()) tell(errors);
   return status;
+}
+
+cleave_status cleave_save_plan(const cleave_program* program, const char* path) {
+  return guarded([&]() -> Status {
+    if (Status there = need(program, "program"); !there) return there;
+    if (Status there = need(path, "path"); !there) return there;
+    return program->executable.save(path);
+  });
 }
 
 void cleave_program_free(cleave_program* program) {

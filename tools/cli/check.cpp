@@ -71,11 +71,13 @@ int report_new(const Options& options, const Console& console, const Plan& plan,
 }  // namespace
 
 int check_command(const Options& options) {
-  if (options.dim_range) return plan_sizes(options);
+  if (options.dim_range && !is_plan_path(options.model)) return plan_sizes(options);
   const Console console(options);
   if (options.update_lock) {
     if (Status writable = check_writable(options.lock); !writable) return console.fail(writable.error());
   }
+  if (!options.compiled_from.empty() && !is_plan_path(options.model))
+    return console.fail(Error{"--compiled-from: `" + options.model + "` is no compiled plan", {}, ErrorKind::usage});
   int code = kDone;
   auto plan = load_and_plan(options, console, code);
   if (!plan) return code;

@@ -36,6 +36,7 @@ void clean_up_on_signals() {
 int run(const Options& options) {
   switch (options.command) {
     case Command::run: return run_command(options);
+    case Command::compile: return compile_command(options);
     case Command::explain: return explain_command(options);
     case Command::check: return check_command(options);
     case Command::apply: return apply_command(options);

@@ -29,6 +29,7 @@ std::optional<Result<std::string>> answer_question(const Options& options, const
   if (options.device == "none" && (options.advise || options.sensitivity))
     return Error{"`--device none` leaves no accelerator to ask about", {}, ErrorKind::usage};
   if (options.advise) {
+    if (is_plan_path(options.model)) return Error{"--advise: this needs the model, not its plan", {}, ErrorKind::usage};
     const Result<Wiring> wiring = wire(options);
     if (!wiring) return wiring.error();
     return told(Result(advise_kernels(plan, wiring->plan.costs)), static_cast<std::size_t>(*options.advise));
@@ -43,7 +44,7 @@ std::optional<Result<std::string>> answer_question(const Options& options, const
 }  // namespace
 
 int explain_command(const Options& options) {
-  if (options.dim_range) return plan_sizes(options);
+  if (options.dim_range && !is_plan_path(options.model)) return plan_sizes(options);
   const Console console(options);
   if (Status writable = check_output_files(options); !writable) return console.fail(writable.error());
   int code = kDone;

@@ -299,8 +299,17 @@ void Definitions::add_device_flags(CLI::App& sub) {
   add_choice(sub, "--precision", options_.precision, {"f32", "tf32", "bf16"}, "of the accelerator's matrix products of f32", "TYPE");
 }
 
+/// Whether a command takes a plan file in place of a model.
+bool takes_plans(const CLI::App& sub) {
+  return sub.get_name() != "compile" && sub.get_name() != "apply";
+}
+
 void Definitions::add_model_flags(CLI::App& sub) {
-  hint(sub.add_option("model", options_.model, "a model (.yaml, .onnx) or graph (.graph)")->type_name("MODEL"), {{}, true});
+  hint(sub.add_option("model", options_.model,
+                      takes_plans(sub) ? "a model (.yaml, .onnx), graph (.graph) or compiled plan (.plan)"
+                                       : "a model (.yaml, .onnx) or graph (.graph)")
+           ->type_name("MODEL"),
+       {{}, true});
   begin_group(sub, "Model");
   const bool ranges = sub.get_name() == "explain" || sub.get_name() == "check";
   add_each(sub, "--dim", "NAME=N",
@@ -449,6 +458,7 @@ void Definitions::add_check_flags(CLI::App& sub) {
   add_file(sub, "--lock", options_.lock, "fail if the plan is not the one locked in this file");
   sub.add_flag("--update-lock", options_.update_lock, "write the file of --lock")->needs("--lock");
   sub.add_flag("--certify", options_.certify, "solve the placement a second time by Boost.Graph, and fail if the costs differ");
+  add_file(sub, "--compiled-from", options_.compiled_from, "fail unless the plan file was compiled from this model", "MODEL");
   add_file(sub, "--baseline", options_.baseline, "fail on what this document of `check --json` does not have");
 }
 
@@ -462,6 +472,8 @@ CLI::App* Definitions::command(const char* name, Command value, const char* desc
 void Definitions::add_commands() {
   CLI::App* run = command("run", Command::run, "Compiles and runs a model; prints its outputs.",
                           "cleave run models/linear_regression.yaml --dim batch=64 --output w=w.npy");
+  CLI::App* compile = command("compile", Command::compile, "Plans a model and writes the plan as a file that `run` takes.",
+                              "cleave compile models/kmeans.yaml -o kmeans.plan");
   CLI::App* explain = command("explain", Command::explain, "Prints the plan: nodes, transfers, round trips, costs, causes. Runs nothing.",
                               "cleave explain models/kmeans.yaml --machine h200");
   CLI::App* check = command("check", Command::check, "Diagnostics and limits only, for continuous integration. Runs nothing.",
@@ -472,14 +484,15 @@ void Definitions::add_commands() {
                           "cleave dot models/kmeans.yaml -o kmeans.svg");
   CLI::App* print =
       command("print", Command::print, "Prints the program at a stage of compilation.", "cleave print model.yaml --stage partitioned");
-  for (CLI::App* sub : {run, explain, check, dot, print, apply}) add_plan_flags(*sub);
+  for (CLI::App* sub : {run, compile, explain, check, dot, print, apply}) add_plan_flags(*sub);
   apply->add_option("id", options_.edit, "the edit's, as `check` prints it: [apply: ID]")->type_name("ID");
   for (CLI::App* sub : {explain, check, dot, print})
     sub->add_option("--assume-host", options_.assume_host, "an operator that is not supported, as a function of the host")
         ->type_name("OP")
         ->allow_extra_args(false);
   add_run_flags(*run);
-  for (CLI::App* sub : {explain, dot, print, apply}) begin_group(*sub, "Output");
+  for (CLI::App* sub : {compile, explain, dot, print, apply}) begin_group(*sub, "Output");
+  add_file(*compile, "-o", options_.output_file, "where the plan goes, with its weights", "FILE.plan");
   add_file(*explain, "--html", options_.html_file, "the plan as a page for a browser: source with costs, picture, tables");
   add_file(*dot, "-o", options_.output_file, ".svg, .png, .pdf or .dot; default: dot source to standard output");
   dot->add_flag("--full", options_.full, "every operation, however many there are");
@@ -488,10 +501,10 @@ void Definitions::add_commands() {
   add_file(*print, "-o", options_.output_file, "FILE.graph, with paths relative to it; default: standard output");
   add_file(*apply, "-o", options_.output_file, "where the edited model goes, - for standard output; default: into MODEL");
   for (CLI::App* sub : {run, explain}) add_row_flags(*sub);
-  for (CLI::App* sub : {run, explain, check, dot, print, apply}) add_output_flags(*sub);
+  for (CLI::App* sub : {run, compile, explain, check, dot, print, apply}) add_output_flags(*sub);
   add_questions(*explain);
   add_check_flags(*check);
-  for (CLI::App* sub : {run, explain, check, dot, print, apply}) {
+  for (CLI::App* sub : {run, compile, explain, check, dot, print, apply}) {
     add_diagnostic_flags(*sub);
     add_debugging_flags(*sub);
   }

@@ -16,11 +16,11 @@
 
 namespace cleave::cli {
 
-enum class Command { run, explain, check, apply, dot, print, plan, devices, calibrate, completion };
+enum class Command { run, compile, explain, check, apply, dot, print, plan, devices, calibrate, completion };
 
 struct Options {
   Command command = Command::run;
-  std::string model;  ///< or the problem file for `plan`
+  std::string model;  ///< or a plan file, or the problem file for `plan`
 
   std::string device = "auto";
   Policy placement = Policy::optimal;
@@ -88,6 +88,7 @@ struct Options {
   std::string lock, baseline;
   bool update_lock = false;
   bool certify = false;
+  std::string compiled_from;  ///< the model of which a plan file must be made
 
   // apply
   std::string edit;  ///< the ID, or a prefix of it
@@ -96,7 +97,7 @@ struct Options {
   double seconds = 0.01;
   bool even_if_busy = false;  ///< calibrate: measures whatever share of a core it gets
 
-  // dot, print, apply, plan, calibrate
+  // compile, dot, print, apply, plan, calibrate
   std::string output_file;
   bool full = false;                   ///< dot: no node is collapsed
   std::optional<double> layout_limit;  ///< dot: seconds

@@ -28,6 +28,12 @@ int print_command(const Options& options) {
     const Status saved = graph.save(options.output_file);
     return saved ? kDone : console.fail(saved.error());
   };
+  if (is_plan_path(options.model) && options.stage != "placed" && options.stage != "partitioned") {
+    if (options.stage != "simplified")
+      return console.fail(Error{"--stage " + options.stage + ": a compiled plan has the simplified program only", {}, ErrorKind::usage});
+    const auto saved = read_plan(options, false);
+    return saved ? say_graph(*saved->plan.graph, saved->plan.diagnostics) : console.fail(saved.error());
+  }
   if (options.stage == "traced" || options.stage == "differentiated" || options.stage == "simplified") {
     const Graph graph = load_graph(options);
     if (!graph.ok()) return console.fail(graph.diagnostics);

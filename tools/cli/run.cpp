@@ -157,10 +157,13 @@ Result<RunResult> run_traced(Executor& executor, const RunOptions& options, cons
 int run_command(const Options& options) {
   name_crashes();
   const Console console(options);
-  const Result<Wiring> wiring = wire(options);
+  std::optional<Result<SavedPlan>> saved_plan;
+  if (is_plan_path(options.model)) saved_plan.emplace(read_plan(options, true));
+  if (saved_plan && !*saved_plan) return console.fail(saved_plan->error());
+  const Result<Wiring> wiring = saved_plan ? Result<Wiring>(std::move((*saved_plan)->wiring)) : wire(options);
   if (!wiring) return console.fail(wiring.error());
   if (Status writable = check_output_files(options); !writable) return console.fail(writable.error());
-  const Graph graph = load_graph(options);
+  const Graph graph = saved_plan ? *(*saved_plan)->plan.graph : load_graph(options);
   if (!graph.ok()) return console.fail(graph.diagnostics);
   if (Status known = check_outputs(graph, options); !known) return console.fail(known.error());
   auto inputs = read_inputs(graph, options);
@@ -169,12 +172,14 @@ int run_command(const Options& options) {
     return console.fail(saved.error());
   auto loaded = load_states(graph, options.load);
   if (!loaded) return console.fail(loaded.error());
+  if (saved_plan && (options.save_every > 0 || (*loaded && (*loaded)->position)))
+    return console.fail(Error{"a compiled plan has no points at which it saves its states; run the model for that", {}, ErrorKind::usage});
   auto points = find_save_points(graph, options, *loaded);
   if (!points) return console.fail(points.error());
   const std::map<std::string, Array> begun = *loaded ? (*loaded)->inputs() : std::map<std::string, Array>();
   inputs->insert(begun.begin(), begun.end());
   if (Status given = check_all_given(graph, *inputs); !given) return console.fail(given.error());
-  auto plan = make_plan(*points ? (*points)->graph : graph, options);
+  auto plan = saved_plan ? Result<Plan>(std::move((*saved_plan)->plan)) : make_plan(*points ? (*points)->graph : graph, options);
   if (!plan) return console.fail(plan.error());
   if (!plan->ok()) return console.fail(plan->diagnostics);
   console.report(*plan);

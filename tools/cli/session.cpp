@@ -314,7 +314,35 @@ Graph with_states(Graph graph, const Options& options) {
   return graph;
 }
 
+/// The first given flag that changes the program.
+const char* model_flag(const Options& options) {
+  if (!options.dims.empty() || options.dim_range) return "--dim";
+  if (options.seed != 0) return "--seed";
+  if (!options.states.empty()) return "--state";
+  return onnx_flag(options);
+}
+
+/// The first given flag that only planning knows.
+const char* planning_flag(const Options& options) {
+  if (options.onnxruntime || options.placement != Policy::optimal) return "--placement";
+  if (options.workers != 1) return "--workers";
+  if (options.precision != "f32") return "--precision";
+  if (options.accelerator_memory_bytes > 0) return "--accelerator-memory";
+  if (options.keep != "auto") return "--keep";
+  if (!options.use_profile.empty()) return "--use-profile";
+  if (!options.disabled_passes.empty()) return "--disable-pass";
+  if (!options.print_after.empty()) return "--print-after";
+  return nullptr;
+}
+
 Graph load_stateless(const Options& options) {
+  if (is_plan_path(options.model)) {
+    Graph broken;
+    broken.diagnostics.error(
+        DiagnosticKind::file, {std::make_shared<const std::string>(options.model), 0, 0, nullptr},
+        "a compiled plan is no model; `run`, `explain`, `check`, `dot` and `print` take one, and this needs the model");
+    return broken;
+  }
   if (const char* flag = onnx_flag(options); flag && !options.model.ends_with(".onnx")) {
     Graph broken;
     broken.diagnostics.error(DiagnosticKind::unknown, {std::make_shared<const std::string>(options.model), 0, 0, nullptr},
@@ -344,7 +372,10 @@ Graph load_text(std::string_view text, const Options& options) {
   return with_states(with_seed(parse_model(text, options.model, model_options(options)), options), options);
 }
 
-Result<Wiring> wire(const Options& options) {
+namespace {
+
+/// The options of compile() for the command line's flags, but for what is printed after passes.
+Result<CompileOptions> compile_options(const Options& options) {
   CompileOptions compile;
   compile.device = options.device;
   compile.placement = options.placement;
@@ -353,24 +384,69 @@ Result<Wiring> wire(const Options& options) {
   if (options.keep == "all") compile.keep = CompileOptions::Keep::all;
   compile.diagnostics = options.diagnostics;
   compile.passes.disabled.insert(options.disabled_passes.begin(), options.disabled_passes.end());
+  if (Status read = read_executor_flags(options, compile.executor); !read) return read.error();
+  if (options.use_profile.empty()) return compile;
+  Result<Profile> profile = Profile::load(options.use_profile);
+  if (!profile) return profile.error();
+  compile.profile = *std::move(profile);
+  return compile;
+}
+
+}  // namespace
+
+Result<Wiring> wire(const Options& options) {
   for (const std::string& pass : options.print_after)
     if (Status known = planner::check_printed(pass); !known) return known.error();
+  Result<CompileOptions> compile = compile_options(options);
+  if (!compile) return compile.error();
   const auto printed = [&options](std::string_view pass, const auto& text) {
     if (std::find(options.print_after.begin(), options.print_after.end(), pass) == options.print_after.end()) return;
     write(stderr, "# after `" + std::string(pass) + "`\n" + text());
   };
-  compile.passes.after = [printed](std::string_view pass, const Graph& graph) { printed(pass, [&graph] { return print(graph); }); };
-  if (Status read = read_executor_flags(options, compile.executor); !read) return read.error();
-  if (!options.use_profile.empty()) {
-    Result<Profile> profile = Profile::load(options.use_profile);
-    if (!profile) return profile.error();
-    compile.profile = *std::move(profile);
-  }
-  Result<Wiring> wiring = runtime::wire(compile);
+  compile->passes.after = [printed](std::string_view pass, const Graph& graph) { printed(pass, [&graph] { return print(graph); }); };
+  Result<Wiring> wiring = runtime::wire(*compile);
   if (!wiring) return wiring;
   wiring->plan.after_step = printed;
   if (Status meant = check_simulated_only(options, wiring->executor); !meant) return meant.error();
   return wiring;
+}
+
+Result<PlanSettings> plan_settings(const Options& options) {
+  const Result<CompileOptions> compile = compile_options(options);
+  if (!compile) return compile.error();
+  const Result<Wiring> wiring = runtime::wire(*compile);
+  if (!wiring) return wiring.error();
+  return runtime::plan_settings(*compile, *wiring);
+}
+
+Result<SavedPlan> read_plan(const Options& options, bool accounts, bool checks_data) {
+  const char* flag = planning_flag(options);
+  if (!flag && options.compiled_from.empty()) flag = model_flag(options);
+  if (flag)
+    return Error{
+        std::string(flag) + ": `" + options.model + "` is planned already; `cleave compile` takes this flag", {}, ErrorKind::usage};
+  LoadOptions load;
+  load.device = options.device == "auto" ? "" : options.device;
+  load.machine = options.machine;
+  load.accounts = accounts;
+  load.checks_data = checks_data;
+  load.diagnostics = options.diagnostics;
+  load.source_roots = options.source_roots;
+  if (Status read = read_executor_flags(options, load.executor); !read) return read.error();
+  Graph model;
+  if (!options.compiled_from.empty()) {
+    Options of_model = options;
+    of_model.model = options.compiled_from;
+    model = load_graph(of_model);
+    for (const Diagnostic& diagnostic : model.diagnostics)
+      if (diagnostic.severity == Severity::error) return Error{diagnostic.message, diagnostic.location, ErrorKind::user};
+    load.model = &model;
+  }
+  Result<SavedPlan> saved = read_saved_plan(options.model, load);
+  if (!saved) return saved;
+  if (Status meant = check_simulated_only(options, saved->wiring.executor); !meant) return meant.error();
+  if (options.time_passes) write(stderr, times_text(saved->plan.times));
+  return saved;
 }
 
 Result<Plan> make_plan(const Graph& graph, const Options& options, const std::string* text) {
@@ -387,6 +463,12 @@ std::optional<Plan> load_and_plan(const Options& options, const Console& console
     code = console.fail(error);
     return std::nullopt;
   };
+  if (is_plan_path(options.model)) {
+    auto saved = read_plan(options, true, options.command == Command::check);
+    if (!saved) return failed(saved.error());
+    code = saved->plan.ok() ? kDone : exit_code(saved->plan.diagnostics);
+    return std::move(saved->plan);
+  }
   const Graph graph = load_graph(options);
   if (!graph.ok()) return failed(graph.diagnostics);
   if (const auto inputs = read_inputs(graph, options); !inputs) return failed(inputs.error());

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "executor/api/saved_plan.h"
 #include "executor/api/wiring.h"
 #include "graph/base/diagnostic_fingerprint.h"
 #include "graph/graph.h"
@@ -76,11 +77,17 @@ Result<Wiring> wire(const Options& options);
 std::optional<Plan> load_and_plan(const Options& options, const Console& console, int& code);
 /// The same from the text of a YAML model.
 Graph load_text(std::string_view text, const Options& options);
+/// The settings of a plan file for the command line's flags.
+Result<PlanSettings> plan_settings(const Options& options);
+/// Reads the plan file that the command line names in place of a model. An Error (usage) for flags that only planning knows. `accounts` and
+/// `checks_data` are those of LoadOptions.
+Result<SavedPlan> read_plan(const Options& options, bool accounts, bool checks_data = false);
 /// Plans the graph, and shows passes and times if requested. The plan includes fixes for a YAML model, whose text is `text`; null: the
 /// file's current text.
 Result<Plan> make_plan(const Graph& graph, const Options& options, const std::string* text = nullptr);
 
 int run_command(const Options& options);
+int compile_command(const Options& options);
 int explain_command(const Options& options);
 int check_command(const Options& options);
 int apply_command(const Options& options);

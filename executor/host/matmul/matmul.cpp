@@ -4,6 +4,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "executor/device/keeps_constants.h"
 #include "executor/host/kernels.h"
 #include "executor/host/matmul/product.h"
 
@@ -21,7 +22,7 @@ struct MatmulInputs {
 
 /// A product of types that are computed as stored; signed integers are computed as unsigned ones, which wrap.
 template <class T>
-class MatmulKernel final : public HostKernel {
+class MatmulKernel final : public HostKernel, public KeepsConstants {
  public:
   MatmulKernel(const MatmulInputs& places, const MatmulPlan& plan) : places_(places), has_bias_(has_bias(plan.epilogue)), product_(plan) {
     if (product_.would_keep()) keeping_.emplace(plan, true);
@@ -35,6 +36,11 @@ class MatmulKernel final : public HostKernel {
         .run(call.workers, call.inputs[places_.a].template as<const T>(), call.inputs[places_.b].template as<const T>(),
              call.results[0].template as<T>(), bias);
     return {};
+  }
+  void keep(const KernelCall& call) override {
+    if (!keeping_ || !call.keeps(places_.b)) return;
+    keeping_->share(call.constants);
+    keeping_->keep(call.workers, call.inputs[places_.b].template as<const T>());
   }
 
  private:

@@ -275,6 +275,11 @@ void Product<T>::keep(Workers& workers, const Operands& all) {
   kept_from_ = all.b.at;
 }
 
+template <class T>
+void Product<T>::keep(Workers& workers, const T* b) {
+  if (keeps_ && pack_b_ && rows_ > 0 && columns_ > 0 && matrices_ == 1) keep(workers, operands(0, nullptr, b, nullptr));
+}
+
 /// Packs the panels of the right operand once, by all threads, for all threads.
 template <class T>
 void Product<T>::packed(Workers& workers, const Operands& all, const T* bias) {

@@ -26,6 +26,9 @@ class Product {
   /// Kept panels are those that other products keep of the same b; null: they are this product's own. To be called before `run`.
   void share(SharedConstants* constants) { constants_ = constants; }
 
+  /// Packs b now, if this product keeps it, rather than in the first run.
+  void keep(Workers& workers, const T* b);
+
   /// Whether keeping packed b would make runs faster.
   [[nodiscard]] bool would_keep() const;
 

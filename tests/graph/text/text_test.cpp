@@ -2,6 +2,7 @@
 #include "graph/text/text.h"
 #include "graph/passes/same_program.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -10,6 +11,7 @@
 
 #include "graph/base/utf8.h"
 #include "graph/passes/verify.h"
+#include "graph/trace/trace.h"
 #include "graph/trace/tracer.h"
 #include "tests/support/random_graph.h"
 #include "tests/support/seeds.h"
@@ -158,6 +160,25 @@ void expect_error(std::string_view text, int line, std::string_view part) {
   EXPECT_NE(read.error().message.find(part), std::string::npos) << read.error().message;
   EXPECT_EQ(read.error().location.line, line) << read.error().message;
   EXPECT_EQ(read.error().location.file_name(), "bad.graph");
+}
+
+TEST(Text, ArraysMayBeStoredBesideIt) {
+  const Array array = Array::of<float>({2, 2}, {1, 2, 3, 4});
+  const Graph graph = trace("stored", {{"x", "f32[2, 2]"}}, [&](Tensor x) { return named("y", x + constant(array)); });
+  std::vector<Array> arrays;
+  const auto store = [&](const Array& each) -> std::optional<std::size_t> {
+    arrays.push_back(each);
+    return arrays.size() - 1;
+  };
+  const std::string text = print(graph, {.stored = store});
+  EXPECT_THAT(text, ::testing::HasSubstr("constant {value=f32[2, 2] stored 0}"));
+  const auto stored = [&](std::size_t number) { return number < arrays.size() ? &arrays[number] : nullptr; };
+  const Result<Graph> again = parse_graph(text, "t.graph", {}, stored);
+  ASSERT_TRUE(again) << again.error().message;
+  EXPECT_EQ(print(*again), print(graph));
+  EXPECT_THAT(parse_graph(text, "t.graph").error().message, ::testing::HasSubstr("no array 0 beside it"));
+  arrays[0] = Array::of<float>({4}, {1, 2, 3, 4});
+  EXPECT_THAT(parse_graph(text, "t.graph", {}, stored).error().message, ::testing::HasSubstr("array 0 has the type f32[4]"));
 }
 
 TEST(Text, SaysWhereAndWhatIsWrong) {

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from . import _cleave
+from ._compiled import Compiled
 from ._errors import UsageError
 from ._host import OperatorFunction
 from ._model import Model, Source, sizes_of
@@ -84,7 +85,7 @@ def load(path: str | os.PathLike[str], *, dims: Mapping[str, int] | None = None,
          seed: int = 0, device: str | None = None, placement: str | None = None, machine: str | os.PathLike[str] | None = None, threads: int | None = None,
          workers: int | None = None, precision: str | None = None, keep: str | None = None, accelerator_memory: float | str | None = None,
          warn: Sequence[str] | None = None, memory_limit: float | str | None = None) -> Model:
-    """Reads a model: "model.yaml", "model.onnx" or "program.graph".
+    """Reads a model: "model.yaml", "model.onnx", "program.graph", or a plan that was compiled before, "model.plan".
 
     `dims`: sizes by name, `{"batch": 64}`, for all runs; else they follow from the arrays of each run. `seed`: added to every seed of the
     model. For ONNX: `shapes` of inputs, `{"x": (1, None, 224)}`; `constants`, inputs that are the same in every run and may determine
@@ -106,6 +107,9 @@ def load(path: str | os.PathLike[str], *, dims: Mapping[str, int] | None = None,
     A program is compiled for each tuple of sizes; all of them share the weights. `memory_limit`: bytes, or "2GiB", above which the least
     recently used programs are discarded, and made again when they are needed; a program with states is never discarded.
 
+    A plan file (`cleave compile`, `Model.compile(path=…)`) is read without planning. It has its sizes and options; `device`, `machine`,
+    `threads` and `warn` may be given.
+
     Options are those of `Model.run`, as defaults for all runs; `warn=["no-round-trip", "error"]` are flags -W… of the command line. Mistakes
     in the model raise one cleave.Error with all of them, each at its line. Loads no library; only runs do.
     """
@@ -122,6 +126,10 @@ def load(path: str | os.PathLike[str], *, dims: Mapping[str, int] | None = None,
             raise UsageError(f"error: `{given[0]}` is for ONNX models")
         if name.endswith(".graph"):
             return _loaded(_Graph(name, seed), sizes_of(dims), options, states)
+        if name.endswith(".plan"):
+            if dims or states or seed:
+                raise UsageError(f"error: {name}: a plan has its sizes, states and seeds")
+            return Compiled(name, options)
         return _loaded(_Yaml(name, None, seed), sizes_of(dims), options, states)
     if accelerator_ops not in ("cleave", "ort-cuda-1.23", "ort-cuda-1.31"):
         raise UsageError(f"error: no accelerator_ops `{accelerator_ops}`: cleave, ort-cuda-1.23 or ort-cuda-1.31")

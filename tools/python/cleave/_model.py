@@ -221,9 +221,14 @@ class Model:
             self._states.begun(executable, raw)
         return Run(raw)
 
-    def compile(self, inputs: Mapping[str, Any] | None = None, /, *, dims: Mapping[str, int] | None = None, **options: Any) -> Model:
-        """Compiles now instead of at the first run with these options and sizes; returns the model."""
-        self._compiled(self._program_of(inputs, dims), self._options.over(options))
+    def compile(self, inputs: Mapping[str, Any] | None = None, /, *, dims: Mapping[str, int] | None = None,
+                path: str | os.PathLike[str] | None = None, **options: Any) -> Model:
+        """Compiles now instead of at the first run with these options and sizes; returns the model. `path`: a file that ends in `.plan`, to
+        which the plan is written with its weights; `cleave.load` reads it without planning. It has no Python functions."""
+        program = self._program_of(inputs, dims)
+        executable = self._compiled(program, self._options.over(options))
+        if path is not None:
+            executable.save(os.fspath(path), program)
         return self
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:

@@ -298,6 +298,11 @@ class PythonExecutable {
   }
   /// Whether part of the program runs on the simulated accelerator.
   [[nodiscard]] const Graph* graph() const { return executable_->plan().graph.get(); }
+  [[nodiscard]] Program program() const { return Program(*executable_->plan().graph); }
+  /// Writes the plan; `model` is the program that was compiled.
+  void save(const std::string& path, const Program& model) const {
+    check(without_gil([&] { return executable_->save(path, model.graph.get()); }));
+  }
   [[nodiscard]] std::int64_t memory_bytes() const { return executable_->memory_bytes(); }
   [[nodiscard]] bool simulates() const { return simulates_; }
   [[nodiscard]] DiagnosticList diagnostics() const { return to_list(executable_->diagnostics()); }
@@ -397,6 +402,14 @@ PythonExecutable* compile_program(const Program& program, nb::handle options, co
   raise(executable.error());
 }
 
+PythonExecutable* load_saved_plan(const std::string& path, nb::handle options) {
+  const LoadOptions chosen = load_options(options);
+  Result<Executable> executable = without_gil([&] { return load_plan(path, chosen); });
+  if (!executable) raise(executable.error());
+  const bool simulates = executable->simulates();
+  return new PythonExecutable(*std::move(executable), simulates);
+}
+
 }  // namespace
 
 void bind_execution(nb::module_& module) {
@@ -417,6 +430,8 @@ void bind_execution(nb::module_& module) {
       .def_prop_ro("states", &PythonExecutable::states)
       .def("state", &PythonExecutable::state, nb::arg("name"), nb::sig("def state(self, name: str) -> typing.Any"))
       .def("reset_states", &PythonExecutable::reset_states)
+      .def_prop_ro("program", &PythonExecutable::program)
+      .def("save", &PythonExecutable::save, nb::arg("path"), nb::arg("model"))
       .def_prop_ro("diagnostics", &PythonExecutable::diagnostics);
   module.def(
       "has_gpu",
@@ -426,6 +441,7 @@ void bind_execution(nb::module_& module) {
       },
       "Whether a GPU can be used: `device=\"auto\"` is then that GPU.");
   module.def("compile", &compile_program, nb::rv_policy::take_ownership, nb::arg("program"), nb::arg("options"), nb::arg("shared"));
+  module.def("load_plan", &load_saved_plan, nb::rv_policy::take_ownership, nb::arg("path"), nb::arg("options"));
   nb::class_<PythonConstants>(module, "SharedConstants", "The arrays that the programs of a model have in common.")
       .def(nb::init<>())
       .def("share", &PythonConstants::share, nb::arg("program"))

@@ -86,4 +86,18 @@ CompileOptions compile_options(nb::handle dict) {
   return options;
 }
 
+LoadOptions load_options(nb::handle dict) {
+  for (auto [key, value] : nb::cast<nb::dict>(dict)) {
+    const auto name = nb::cast<std::string>(key);
+    if (name != "device" && name != "machine" && name != "threads" && name != "warn") refuse("`" + name + "`: the plan has this already");
+  }
+  const CompileOptions given = compile_options(dict);
+  LoadOptions options;
+  if (given.device != "auto") options.device = given.device;
+  options.machine = given.machine;
+  options.executor = given.executor;
+  options.diagnostics = given.diagnostics;
+  return options;
+}
+
 }  // namespace cleave::python

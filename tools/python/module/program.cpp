@@ -7,6 +7,7 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include "executor/api/saved_plan.h"
 #include "executor/api/wiring.h"
 #include "executor/arguments/saved_states.h"
 #include "graph/base/exceptions.h"
@@ -179,6 +180,14 @@ std::string html(const Plan& plan) {
   return planner::html_page(plan, {{svg(plan, false, "auto"), ""}, {}});
 }
 
+std::shared_ptr<Plan> read_plan(const std::string& path, nb::handle options) {
+  LoadOptions chosen = load_options(options);
+  chosen.accounts = true;
+  Result<runtime::SavedPlan> saved = without_gil([&] { return runtime::read_saved_plan(path, chosen); });
+  if (!saved) raise(saved.error());
+  return std::make_shared<Plan>(std::move(saved->plan));
+}
+
 std::string sarif(const Plan& plan) {
   const StatementPaths paths(*plan.graph);
   return to_sarif(
@@ -241,6 +250,7 @@ void bind_program(nb::module_& module) {
       nb::arg("path"), nb::arg("model"), nb::arg("arrays"),
       nb::sig("def write_states(path: str, model: str, arrays: dict[str, typing.Any]) -> None"));
 
+  module.def("read_plan", &read_plan, nb::arg("path"), nb::arg("options"), "The plan in a file, without loading libraries.");
   module.def("declared_inputs", &inputs_of, nb::arg("path"), nb::arg("text").none(), "Names and types of inputs, as they are written.");
 
   nb::class_<Plan>(module, "RawPlan", "Everything that was decided about a program.")

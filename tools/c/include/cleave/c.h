@@ -37,7 +37,7 @@ extern "C" {
 #endif
 
 /* The version of this interface, and that of the library that is loaded: at least as large if the program may use it. */
-#define CLEAVE_C_VERSION 1
+#define CLEAVE_C_VERSION 2
 CLEAVE_C_API int cleave_c_version(void);
 /* The version of cleave, such as "0.3.0". */
 CLEAVE_C_API const char* cleave_version(void);
@@ -89,8 +89,11 @@ typedef struct {
   cleave_array array;
 } cleave_named_array;
 
-/* Reads a model (.yaml, .onnx or .graph), plans it and prepares it to run. `options` may be null. */
+/* Reads a model (.yaml, .onnx or .graph), plans it and prepares it to run. `options` may be null. Of a plan (.plan), which is read without
+ * planning, the options are device, machine, threads and runs-at-once; another one is an error. */
 CLEAVE_C_API cleave_status cleave_load(const char* path, const cleave_options* options, cleave_program** program);
+/* Writes the plan with its weights as a file that cleave_load reads. The path ends in `.plan`. (CLEAVE_C_VERSION 2) */
+CLEAVE_C_API cleave_status cleave_save_plan(const cleave_program* program, const char* path);
 /* Waits for submitted runs that are still under way. */
 CLEAVE_C_API void cleave_program_free(cleave_program* program);
 
