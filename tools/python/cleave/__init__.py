@@ -30,7 +30,7 @@ from .functions import *  # noqa: F403
 from ._elementary import *  # type: ignore[assignment]  # noqa: F403
 from ._namespace import *  # noqa: F403
 from ._namespace import __array_namespace_info__, bool as bool  # noqa: A004
-from ._shapes import *  # noqa: F403
+from ._shapes import *  # type: ignore[assignment]  # noqa: F403
 from ._statistics import *  # type: ignore[assignment]  # noqa: F403
 from ._trace import TracedModel, allow, constant, named, parameter, place, recompute, scope, trace
 from ._types import Type

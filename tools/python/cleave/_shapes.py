@@ -160,6 +160,13 @@ def broadcast_arrays(*arrays: ArrayLike) -> tuple[Tensor, ...]:
     return tuple(each if each.shape == shape else f.broadcast_to(each, shape) for each in given)
 
 
+@extends(f.meshgrid)
+def meshgrid(*vectors: Any, indexing: str = "xy") -> tuple[Tensor, ...]:
+    """The vectors may also be given one by one, as in NumPy: `meshgrid(x, y)`."""
+    given = vectors[0] if len(vectors) == 1 and isinstance(vectors[0], (list, tuple)) else vectors
+    return tuple(f.meshgrid(list(given), indexing))
+
+
 def fliplr(x: ArrayLike) -> Tensor:
     """The second axis reversed."""
     return f.flip(x, 1)
@@ -239,5 +246,5 @@ def take(x: ArrayLike, indices: ArrayLike, axis: int | None = None) -> Tensor:
 
 
 __all__ = ["array", "array_split", "asarray", "atleast_1d", "atleast_2d", "broadcast_arrays", "column_stack", "concat", "concatenate", "diag",
-           "dstack", "empty", "empty_like", "fliplr", "flipud", "hsplit", "hstack", "identity", "logspace", "matrix_transpose", "ravel", "repeat",
+           "dstack", "empty", "empty_like", "fliplr", "flipud", "hsplit", "hstack", "identity", "logspace", "matrix_transpose", "meshgrid", "ravel", "repeat",
            "rot90", "select", "squeeze", "swapaxes", "take", "tri", "vsplit", "vstack"]
