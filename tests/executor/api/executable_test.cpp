@@ -96,6 +96,8 @@ TEST(Executable, SaysWhatItPlanned) {
     EXPECT_EQ(each.kind, DiagnosticKind::launch_bound) << "a print every hundredth step is no round trip";
   EXPECT_THAT(program.explain(), HasSubstr("matmul"));
   EXPECT_THAT(program.dot(), HasSubstr("digraph"));
+  EXPECT_THAT(program.svg(), ::testing::StartsWith("<svg "));
+  EXPECT_THAT(program.html(), HasSubstr("<svg "));
   const auto json = nlohmann::json::parse(program.json());
   EXPECT_EQ(json["model"], "regression");
   EXPECT_EQ(json["totals"]["transfers"], program.plan().transfers.items.size());
