@@ -50,4 +50,12 @@ Instructions instructions() {
   return found;
 }
 
+bool has_vnni() {
+#if defined(__x86_64__)
+  return __builtin_cpu_supports("avx512vnni") != 0;
+#else
+  return false;
+#endif
+}
+
 }  // namespace cleave::runtime::host

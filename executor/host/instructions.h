@@ -17,5 +17,8 @@ enum class Instructions : std::uint8_t {
 std::string_view to_string(Instructions set);
 /// The best set that this processor has.
 Instructions instructions();
+/// Whether the processor, beside AVX-512, adds products of 16-bit integers in one instruction (AVX-512 VNNI: Intel Ice Lake 2019, AMD Zen
+/// 4).
+bool has_vnni();
 
 }  // namespace cleave::runtime::host

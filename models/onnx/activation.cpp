@@ -3,6 +3,7 @@
 #include <functional>
 
 #include "models/onnx/broadcasting.h"
+#include "models/onnx/quantized_origin.h"
 
 namespace cleave::models::onnx {
 
@@ -49,7 +50,7 @@ Part times(Call& c, const Part& x, double factor) {
 
 Values relu(Call& c) {
   c.ignore({"consumed_inputs"});
-  return {c(op::relu, {c[0]})};
+  return {with_relu(c, c(op::relu, {c[0]}))};
 }
 
 Values elu(Call& c) {

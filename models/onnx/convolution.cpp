@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "models/onnx/quantized_origin.h"
 #include "models/onnx/windows.h"
 
 namespace cleave::models::onnx {
@@ -37,7 +38,9 @@ std::int64_t product(std::span<const std::int64_t> extents) {
 
 Values conv(Call& c) {
   std::optional<Attributes> attributes = conv_attributes(c, c[1]);
-  return attributes ? Values{c(op::conv, c.parts(), *std::move(attributes))} : c.poison();
+  if (!attributes) return c.poison();
+  if (std::optional<Values> y = product_of_integers(c, op::quantized_conv, {}, *attributes)) return *std::move(y);
+  return {c(op::conv, c.parts(), *std::move(attributes))};
 }
 
 // --- transposed --------------------------------------------------------------------------------------------------------------------------

@@ -1,6 +1,7 @@
 #include "models/onnx/products.h"
 
 #include "models/onnx/lengths.h"
+#include "models/onnx/quantized_origin.h"
 #include "models/onnx/written_out_attention.h"
 
 namespace cleave::models::onnx {
@@ -28,10 +29,25 @@ namespace {
 Values matmul(Call& c) {
   if (!bounded(c, c[0]) && !bounded(c, c[1]))
     if (const std::optional<Part> attention = written_out_attention(c, c[0], c[1])) return {*attention};
+  if (const int rank = c[1].rank(); rank >= 2) {
+    if (std::optional<Values> y = product_of_integers(c, op::quantized_matmul, {.weight_axis = rank - 1}, {})) return *std::move(y);
+  }
   return {c(op::matmul, {c[0], c[1]})};
 }
 
+/// A product without factors whose weight has a scale, or one for each column.
+std::optional<Values> gemm_of_integers(Call& c) {
+  if (c.number("alpha", 1) != 1 || c.number("beta", 1) != 1 || c.flag("transA") || c[1].rank() != 2) return std::nullopt;
+  if (c.has(2) && c[2].rank() > 1) return std::nullopt;
+  const bool turns = c.flag("transB");
+  return product_of_integers(c, op::quantized_matmul, {.weight_axis = turns ? 0 : 1, .transposed = turns}, {});
+}
+
 Values gemm(Call& c) {
+  if (std::optional<Values> y = gemm_of_integers(c)) {
+    c.ignore({"broadcast"});
+    return *std::move(y);
+  }
   const std::optional<Part> product = gemm_product(c);
   return product ? Values{*product} : c.poison();
 }

@@ -2,6 +2,7 @@
 #include "models/onnx/dequantized_constant.h"
 #include "models/onnx/narrowing.h"
 #include "models/onnx/quantized.h"
+#include "models/onnx/quantized_origin.h"
 
 namespace cleave::models::onnx {
 namespace {
@@ -115,6 +116,8 @@ Values quantize_linear(Call& c) {
                      by_name(c) + (c.value(0).narrow ? titled(c, 0) + " is quantized already"
                                                      : "the result must be of at most 16 bits, an integer or a float"));
   if (!zero_point_fits(c, to, "`output_dtype`")) return c.poison();
+  if (by->block == 0 && !to.narrow && !precision)
+    if (const std::optional<Part> y = requantized_product(c, to.dtype)) return {*y};
   Part x = is_floating(c[0].dtype()) ? c[0] : c.as(DType::f32, c[0]), scale = whole_or_vector(c, c[1]);
   if (precision) x = c.as(precision->dtype, x), scale = c.as(precision->dtype, scale);
   if (to.narrow && to.narrow->kind == NarrowType::Kind::floating) return {quantized_float(c, x, scale, to, *by, saturate)};
@@ -139,6 +142,16 @@ std::optional<Values> dequantized_now(Call& c, DType type, const Granularity& by
   return Values{c.constant(*std::move(result))};
 }
 
+/// The integers that the result stands for; null where no product of integers can take them.
+std::shared_ptr<const QuantizedOrigin> origin_of(Call& c, DType type, const Granularity& by) {
+  const DType steps = c[0].dtype();
+  if (type != DType::f32 || c[1].dtype() != type || by.block > 0 || c.value(0).narrow) return nullptr;
+  if (steps != DType::i8 && steps != DType::u8 && steps != DType::i32) return nullptr;
+  auto origin = std::make_shared<QuantizedOrigin>();
+  origin->integers = {c[0], whole_or_vector(c, c[1]), c.has(2) ? std::optional(whole_or_vector(c, c[2])) : std::nullopt, by.axis};
+  return origin;
+}
+
 Values dequantize_linear(Call& c) {
   const std::optional<ElementType> wanted = named_type(c, "output_dtype");
   const std::optional<Granularity> by = granularity(c);
@@ -153,12 +166,17 @@ Values dequantize_linear(Call& c) {
   if (wanted && (wanted->narrow || !is_floating(wanted->dtype)))
     return c.mistake(DiagnosticKind::type, by_name(c) + "`output_dtype` must be a floating-point type of 16 bits or more");
   const DType type = wanted ? wanted->dtype : c[1].dtype();
-  if (std::optional<Values> now = dequantized_now(c, type, *by)) return *std::move(now);
+  if (std::optional<Values> now = dequantized_now(c, type, *by)) {
+    now->front().origin = origin_of(c, type, *by);
+    return *std::move(now);
+  }
   const Part scale = c.as(type, whole_or_vector(c, c[1]));
   if (by->block == 0 && !is_floating(x.part.dtype())) {
     Parts operands{c[0], scale};
     if (c.has(2)) operands.push_back(whole_or_vector(c, c[2]));
-    return {c(op::dequantize, operands, {{"axis", by->axis}})};
+    Value y(c(op::dequantize, operands, {{"axis", by->axis}}));
+    y.origin = origin_of(c, type, *by);
+    return {std::move(y)};
   }
   const DType wide = promote(type, DType::f32);
   Part steps = c.as(wide, c[0]);

@@ -1,6 +1,7 @@
 #include "models/onnx/quantized.h"
 
 #include "models/onnx/broadcasting.h"
+#include "models/onnx/lengths.h"
 
 namespace cleave::models::onnx {
 
@@ -105,7 +106,18 @@ Part centred(Call& c, std::size_t operand, std::size_t zero_point, DType wide, i
   return c.subtract(c.as(wide, x), point);
 }
 
+bool are_plain_factors(Call& c, std::size_t x, std::size_t x_zero, std::size_t weight_zero) {
+  const auto rank = [&](std::size_t operand) { return c.has(operand) && c[operand].type().elements() != 1 ? c[operand].rank() : 0; };
+  return c[x].rank() >= 2 && rank(x_zero) == 0 && rank(weight_zero) <= 1 && !bounded(c, c[x]);
+}
+
+Part zero_or_none(Call& c, std::size_t zero_point, std::size_t of) {
+  return c.has(zero_point) ? whole_or_vector(c, c[zero_point]) : c.number_as(c[of].dtype(), 0);
+}
+
 Part integer_product(Call& c, std::size_t a, std::size_t a_zero_point, std::size_t b, std::size_t b_zero_point) {
+  if (are_plain_factors(c, a, a_zero_point, b_zero_point) && c[b].rank() >= 2 && !bounded(c, c[b]))
+    return c(op::quantized_matmul, {c[a], c[b], zero_or_none(c, a_zero_point, a), zero_or_none(c, b_zero_point, b)});
   const Part left = centred(c, a, a_zero_point, DType::i32, -2), right = centred(c, b, b_zero_point, DType::i32, -1);
   return c.as(DType::i32, c(op::matmul, {left, right}));
 }

@@ -40,6 +40,10 @@ Part zero_point_of(Call& c, std::size_t zero_point);
 Part along(Call& c, const Part& part, int axis);
 /// An operand minus its zero point, in type `wide`; the operand itself if the zero point is 0.
 Part centred(Call& c, std::size_t operand, std::size_t zero_point, DType wide, int axis);
+/// Whether operands of a product have the zero points that quantized_matmul takes: one of the first, and one or a vector of the second.
+bool are_plain_factors(Call& c, std::size_t x, std::size_t x_zero, std::size_t weight_zero);
+/// A zero point, or a scalar 0 of the type of operand `of` if it is absent.
+Part zero_or_none(Call& c, std::size_t zero_point, std::size_t of);
 /// The exact product of two operands of integers minus their zero points, in i32.
 Part integer_product(Call& c, std::size_t a, std::size_t a_zero_point, std::size_t b, std::size_t b_zero_point);
 

@@ -1,5 +1,7 @@
 // Lowerings of products and convolutions of quantized values.
+#include "models/onnx/lengths.h"
 #include "models/onnx/quantized.h"
+#include "models/onnx/quantized_origin.h"
 #include "models/onnx/windows.h"
 
 namespace cleave::models::onnx {
@@ -38,6 +40,10 @@ Values matmul_integer_to_float(Call& c) {
 Values dynamic_quantize_matmul(Call& c) {
   if (!are_small_integers(c, {1}) || !are_columns_scaled(c, 1, 2, 3)) return c.poison();
   const DynamicallyQuantized a = dynamically_quantized(c, c[0]);
+  const Part factor = c.multiply(a.scale, whole_or_vector(c, c[2]));
+  if (are_plain_factors(c, 0, kNoOperand, 3) && c[1].rank() == 2 && factor.rank() <= 1)
+    return {
+        with_bias(c, c(op::quantized_matmul, {a.steps, c[1], a.zero_point, zero_or_none(c, 3, 1), c.number_as(DType::i32, 0), factor}), 4)};
   const Part left = c.subtract(c.as(DType::i32, a.steps), c.as(DType::i32, a.zero_point)), right = centred(c, 1, 3, DType::i32, -1);
   const Part sums = c.as(DType::f32, c(op::matmul, {left, right}));
   const Part scale = c.multiply(a.scale, along(c, c[2], -1));
@@ -53,10 +59,45 @@ Values rescaled(Call& c, const Part& sums, const Part& scale, std::size_t of_res
   return {c.as(c.has(zero_point) ? c[zero_point].dtype() : otherwise, steps)};
 }
 
+/// The factor of sums of scale `scale` for a result of f32, or of the scale in operand `of_result`; nothing if it is none for each column.
+std::optional<Part> column_factor(Call& c, const Part& scale, std::size_t of_result) {
+  const Part factor = c.as(DType::f32, c.divide(scale, whole_or_vector(c, c[of_result])));
+  const bool one_zero = !c.has(of_result + 1) || whole_or_vector(c, c[of_result + 1]).rank() == 0;
+  return factor.rank() <= 1 && one_zero ? std::optional(factor) : std::nullopt;
+}
+
 Values qlinear_matmul(Call& c) {
   if (!are_small_integers(c, {0, 3}) || !are_rows_scaled(c, 0, 1, 2) || !are_columns_scaled(c, 3, 4, 5)) return c.poison();
+  if (const Part a_scale = whole_or_vector(c, c[1]), b_scale = whole_or_vector(c, c[4]);
+      are_plain_factors(c, 0, 2, 5) && c[3].rank() >= 2 && a_scale.rank() == 0 && b_scale.rank() <= 1 && !bounded(c, c[3])) {
+    if (const std::optional<Part> factor = column_factor(c, c.multiply(a_scale, b_scale), 6))
+      return {c(op::quantized_matmul,
+                {c[0], c[3], zero_or_none(c, 2, 0), zero_or_none(c, 5, 3), c.number_as(DType::i32, 0), *factor, zero_or_none(c, 7, 0)})};
+  }
   const Part sums = integer_product(c, 0, 2, 3, 5);
   return rescaled(c, sums, c.multiply(along(c, c[1], -2), along(c, c[4], -1)), 6, c[0].dtype());
+}
+
+/// The same as one operation; nothing if C is not one number, or one for each column.
+std::optional<Part> qgemm_of_integers(Call& c, double alpha, bool turns_a, bool turns_b) {
+  const Part b_scale = whole_or_vector(c, c[4]);
+  if (!are_plain_factors(c, 0, 2, 5) || b_scale.rank() > 1) return std::nullopt;
+  Part bias = c.has(6) ? whole_or_vector(c, c[6]) : c.number_as(DType::i32, 0);
+  const Part a = turns_a ? c(op::transpose, {c[0]}) : c[0], b = turns_b ? c(op::transpose, {c[3]}) : c[3];
+  if (bias.rank() == 2 && bias.shape()[0] == 1) bias = c.reshape(bias, {bias.shape()[1]});
+  if (bias.dtype() != DType::i32 || (bias.rank() > 0 && bias.shape() != Shape{b.shape().back()})) return std::nullopt;
+  Part scale = c.multiply(whole_or_vector(c, c[1]), b_scale);
+  if (alpha != 1) scale = c.multiply(scale, alpha);
+  Parts operands = {a, b, zero_or_none(c, 2, 0), zero_or_none(c, 5, 3), bias};
+  if (!c.has(7)) {
+    operands.push_back(c.as(DType::f32, scale));
+    return c(op::quantized_matmul, operands);
+  }
+  const std::optional<Part> factor = column_factor(c, scale, 7);
+  if (!factor) return std::nullopt;
+  operands.push_back(*factor);
+  operands.push_back(zero_or_none(c, 8, 0));
+  return c(op::quantized_matmul, operands);
 }
 
 /// `alpha * A * B + C`, where C has the scale of the product. Without a scale the result is f32.
@@ -68,6 +109,7 @@ Values qgemm(Call& c) {
     return c.mistake(DiagnosticKind::shape, "`QGemm` of " + titled(c, 0) + " and " + titled(c, 3) + ", which must be matrices");
   const std::int64_t columns = c[3].shape()[turns_b ? 0 : 1];
   if (!are_scaled(c, 3, 4, 5, columns, "columns") || (c.has(7) && !is_scale(c, 7))) return c.poison();
+  if (std::optional<Part> y = qgemm_of_integers(c, alpha, turns_a, turns_b)) return {*std::move(y)};
   // A zero point for each column lies along the first axis of a transposed B.
   const Part a = centred(c, 0, 2, DType::i32, -2), b = centred(c, 3, 5, DType::i32, turns_b ? -2 : -1);
   const Part left = turns_a ? c(op::transpose, {a}) : a, right = turns_b ? c(op::transpose, {b}) : b;
@@ -80,41 +122,37 @@ Values qgemm(Call& c) {
 
 // --- convolutions ------------------------------------------------------------------------------------------------------------------------
 
-/// The convolution of quantized values, in floating point: f64 if `exact` and f32 could not represent all sums.
-Part convolution(Call& c, Part x, Part weight, const std::optional<Part>& bias, bool exact) {
-  constexpr double kMostStep = 255, kExactInF32 = 1 << 24;
-  c.ignore({"kernel_shape"});  // the weight's
+Attributes convolution_attributes(Call& c) {
   Attributes attributes = window_attributes(c);
   if (const std::int64_t groups = c.integer("group", 1); groups != 1) attributes.set("group", groups);
-  const Shape extents = weight.shape();
-  const double terms =
-      extents.empty() || extents[0] == 0 ? 0 : static_cast<double>(weight.type().elements()) / static_cast<double>(extents[0]);
-  const DType wide = exact && terms * kMostStep * kMostStep > kExactInF32 ? DType::f64 : DType::f32;
-  Parts operands{c.as(wide, x), c.as(wide, weight)};
-  if (bias) operands.push_back(c.as(wide, *bias));
-  return c(op::conv, operands, std::move(attributes));
+  return attributes;
 }
 
-/// The same for the output channels of a weight.
+/// Whether scale and zero point have one element, or one for each output channel of a weight. If not, it is reported.
 bool are_channels_scaled(Call& c, std::size_t of, std::size_t scale, std::size_t zero_point) {
   return are_scaled(c, of, scale, zero_point, c[of].rank() == 0 ? 1 : c[of].shape()[0], "output channels");
 }
 
 Values conv_integer(Call& c) {
   if (!are_small_integers(c, {0, 1}) || !is_zero_point(c, 2, 0) || !are_channels_scaled(c, 1, kNoOperand, 3)) return c.poison();
-  const Part x = centred(c, 0, 2, DType::f32, -1), weight = centred(c, 1, 3, DType::f32, -c[1].rank());
-  return {c.as(DType::i32, convolution(c, x, weight, std::nullopt, true))};
+  c.ignore({"kernel_shape"});  // the weight's
+  return {c(op::quantized_conv, {c[0], c[1], zero_or_none(c, 2, 0), zero_or_none(c, 3, 1)}, convolution_attributes(c))};
 }
 
 /// The bias has the scale of the product of both scales.
 Values qlinear_conv(Call& c) {
   if (!is_quantized(c, 0) || !are_small_integers(c, {3}) || !are_channels_scaled(c, 3, 4, 5) || !is_scale(c, 6)) return c.poison();
-  const int rank = c[3].rank();
+  c.ignore({"kernel_shape"});  // the weight's
   const bool last = c.flag("channels_last");
-  const Part x = channels_first(c, centred(c, 0, 2, DType::f32, -1), last), weight = centred(c, 3, 5, DType::f32, -rank);
-  const Part sums = channels_back(c, convolution(c, x, weight, c.has(8) ? std::optional(c[8]) : std::nullopt, false), last);
-  const Part scale = c.multiply(along(c, c[1], -1), along(c, c[4], last ? -1 : 1 - rank));
-  return rescaled(c, sums, scale, 6, c[0].dtype());
+  const Part scale = c.multiply(whole_or_vector(c, c[1]), whole_or_vector(c, c[4]));
+  const std::optional<Part> factor = column_factor(c, scale, 6);
+  if (!factor) return c.unsupported("with several scales or zero points of its result");
+  const Part bias = c.has(8) ? c[8] : c.number_as(DType::i32, 0);
+  const Part y =
+      c(op::quantized_conv,
+        {channels_first(c, c[0], last), c[3], zero_or_none(c, 2, 0), zero_or_none(c, 5, 3), bias, *factor, zero_or_none(c, 7, 0)},
+        convolution_attributes(c));
+  return {channels_back(c, y, last)};
 }
 
 }  // namespace

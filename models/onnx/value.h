@@ -10,6 +10,8 @@
 
 namespace cleave::models::onnx {
 
+struct QuantizedOrigin;
+
 /// A tensor of the program under construction, or a sequence of values. A tensor whose size depends on data (NonZero) has the largest
 /// possible size, and lengths, which the Tracer knows (lengths.h). A tensor of texts has their indices in `texts`, as i64.
 struct Value {
@@ -19,6 +21,8 @@ struct Value {
   const NarrowType* narrow = nullptr;                  ///< the element type as declared, if `part` has its carrier; else null
   std::shared_ptr<const std::vector<std::string>> texts;
   std::shared_ptr<const std::string> lost;  ///< why cleave cannot compute this value, a text; said if something else depends on it
+
+  std::shared_ptr<const QuantizedOrigin> origin;  ///< the integers that a value of f32 stands for (quantized_origin.h); else null
 
   Value() = default;
   Value(Part p) : part(std::move(p)) {}

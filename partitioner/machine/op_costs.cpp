@@ -124,7 +124,9 @@ std::string_view to_string(CostSource source) {
 }
 
 OpWork work_of(const OpDef& op, std::span<const TensorType> inputs, std::span<const TensorType> results, const Attributes& attributes) {
-  OpWork work{&op, working_type(inputs, results), cost_of(op, inputs, results, attributes), {}, 0, 0, 1};
+  // Products work in the type of their factors, whatever the type in which quantized ones are rescaled.
+  const bool factors = op.cost_class == CostClass::product && !inputs.empty();
+  OpWork work{&op, factors ? inputs[0].dtype : working_type(inputs, results), cost_of(op, inputs, results, attributes), {}, 0, 0, 1};
   if (op.form) work.form = op.form(inputs, results, attributes);
   if (op.cost_class == CostClass::product && work.cost.flops > 0) {
     work.columns = inputs[1].rank() > 1 ? static_cast<double>(inputs[1].shape.back()) : 1;

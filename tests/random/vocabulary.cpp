@@ -145,6 +145,8 @@ bool approximates(const OpDef& op, const Attributes& attributes) {
                               "unique",
                               "searchsorted",
                               "tree_ensemble",
+                              "quantized_matmul",
+                              "quantized_conv",
                               "nonzero",
                               "print",
                               "log_metric",

@@ -19,10 +19,10 @@ std::vector<OpSample> by_name(std::vector<OpSample> samples) {
 
 std::vector<OpSample> op_samples() {
   Samples samples;
-  for (const auto add :
-       {add_attention, add_cells,   add_elementwise, add_products, add_convolutions,     add_pools,          add_reductions, add_shapes,
-        add_indexing,  add_joining, add_creation,    add_random,   add_sorting,          add_linear_algebra, add_fourier,    add_effects,
-        add_scatters,  add_search,  add_vision,      add_windows,  add_window_gradients, add_trees}) {
+  for (const auto add : {add_attention,  add_cells,          add_elementwise,      add_products, add_convolutions,      add_pools,
+                         add_reductions, add_shapes,         add_indexing,         add_joining,  add_creation,          add_random,
+                         add_sorting,    add_linear_algebra, add_fourier,          add_effects,  add_scatters,          add_search,
+                         add_vision,     add_windows,        add_window_gradients, add_trees,    add_quantized_products}) {
     add(samples);
   }
   return by_name(std::move(samples.all));

@@ -152,6 +152,7 @@ class SampleMaker {
     constexpr std::int64_t kSide = 28, kWindow = 3;
     const bool depthwise = form_ == "depth" && extent_ == kWindow * kWindow;
     const bool by_input = sample_.op == &op::conv_input_gradient, by_weight = sample_.op == &op::conv_weight_gradient;
+    const bool quantized = sample_.op == &op::quantized_conv;
     if (!form_.empty() && (!depthwise || by_input || by_weight)) return false;
     const std::int64_t places = elements_ / (kWindow * kWindow);
     const std::int64_t side = std::clamp<std::int64_t>(root_of(static_cast<double>(places) / (depthwise ? 8 : 64), 2), 1, kSide);
@@ -167,13 +168,14 @@ class SampleMaker {
       take({1, channels, side, side});
     else
       take({channels, depthwise ? 1 : channels, kWindow, kWindow});
+    for (int zeros = 0; quantized && zeros < 2; ++zeros) take({});
     return true;
   }
 
   /// A product of `elements` multiplications.
   bool product() {
     if (sample_.op == &op::attention || sample_.op == &op::attention_gradient) return attention();
-    for (const OpDef* each : {&op::conv, &op::conv_input_gradient, &op::conv_weight_gradient})
+    for (const OpDef* each : {&op::conv, &op::quantized_conv, &op::conv_input_gradient, &op::conv_weight_gradient})
       if (sample_.op == each) return convolution();
     const auto amount = static_cast<double>(elements_);
     std::int64_t rows = root_of(amount, 3), columns = rows, depth = rows;
@@ -185,6 +187,7 @@ class SampleMaker {
     }
     take({rows, depth});
     take({depth, columns});
+    for (int zeros = 0; sample_.op == &op::quantized_matmul && zeros < 2; ++zeros) take({});
     return true;
   }
 
@@ -401,6 +404,7 @@ const std::vector<FormRow>& forms() {
                                             {"matmul", "columns", {1, 8, 64}, {DType::f32, DType::f64, DType::i32}},
                                             {"matmul", "depth", {1, 8, 64}, {DType::f32}},
                                             {"conv", "depth", {9}, {DType::f32}},
+                                            {"quantized_conv", "depth", {9}, {DType::u8}},
                                             {"transpose", "run", {1}, {DType::f32, DType::f64, DType::u8}},
                                             {"permute_dims", "run", {1, 64}},
                                             {"slice", "run", {4, 64}},

@@ -38,18 +38,22 @@ class Planes {
   /// read up to `end`.
   template <class T>
   void fill(const ConvolutionCode<T>& code, const T* channel, const T* end, T outside, T* to) const;
+  /// Some lines of a plane, as `ConvolutionCode::lines` fills them.
+  struct Filled {
+    std::int64_t first_row = 0, end_row = 0;  ///< those with elements of the channel
+    std::int64_t first = 0, end = 0;
+    std::int64_t from = 0;  ///< in the channel
+  };
+  /// All planes of a channel, one after the other.
+  [[nodiscard]] const std::vector<Filled>& filled() const { return filled_; }
+  /// Lines of a plane, and their elements.
+  [[nodiscard]] std::int64_t rows() const { return lines_[1].length; }
 
  private:
   /// One axis of the planes.
   struct Line {
     std::vector<std::int64_t> phases;  ///< the remainders, by the stride, of the taps' positions
     std::int64_t length = 1, outs = 1;
-  };
-  /// Some lines of a plane, as `ConvolutionCode::lines` fills them.
-  struct Filled {
-    std::int64_t first_row = 0, end_row = 0;  ///< those with elements of the channel
-    std::int64_t first = 0, end = 0;
-    std::int64_t from = 0;  ///< in the channel
   };
   void add_filled();
 

@@ -135,6 +135,11 @@ Samples slow_calls(const Operands& of, const std::string& file) {
   s.add("matmul", {f({1500, 1500}), f({1500, 1500})});
   s.add("matmul", {f({2, n}), f({n, 2})});
   s.add("matmul", {f({1, 4000}), f({4000, 8000})});
+  const auto b = [&](Shape shape) { return of.of(u8, std::move(shape)); };
+  s.add("quantized_matmul", {b({2000, 3000}), b({3000, 2000}), b({}), b({})});
+  s.add("quantized_matmul", {b({2, n}), b({n, 2}), b({}), b({})});
+  s.add("quantized_conv", {b({1, 64, 256, 256}), b({64, 64, 3, 3}), b({}), b({})}, {{"pads", Integers{1}}});
+  s.add("quantized_conv", {b({1, 1, 2048, 2048}), b({2, 1, 3, 3}), b({}), b({})}, {{"pads", Integers{1}}});
   s.add("conv", {f({1, 8, 1024, 1024}), f({8, 8, 7, 7})});
   s.add("conv", {f({1, 64, 256, 256}), f({64, 64, 3, 3})}, {{"pads", Integers{1}}});
   s.add("conv", {f({1, 1, 1024, 1024}), f({2, 1, 3, 3})}, {{"pads", Integers{1}}});  // one channel is processed without a poll in between

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "graph/passes/drop_dead.h"
 #include "tests/support/namespaces.h"
 #include "tests/support/onnx_node.h"
 
@@ -61,6 +62,63 @@ TEST(OnnxQuantized, WhatARunMayChangeIsDequantizedInTheRun) {
                      .names = {"x", "s"},
                      .inputs = {value_info("x", kSignedBytes, {2})}};
   EXPECT_EQ(operations(node), "astype multiply");
+}
+
+// --- products of integers ----------------------------------------------------------------------------------------------------------------
+
+/// Nodes of a file as its operations.
+std::string operations_of(const GraphParts& parts) {
+  const Graph graph = parse_onnx(model(graph_of(parts), 21), "m.onnx", {});
+  EXPECT_TRUE(graph.ok()) << to_text(graph.diagnostics, {.color = false, .source = false});
+  const Graph simple = drop_dead(graph);
+  std::string names;
+  for (const auto& each : simple.nodes)
+    if (each.kind == NodeKind::operation) names += (names.empty() ? "" : " ") + std::string(each.op->name);
+  return names;
+}
+
+/// A product of u8 and a weight of i8 with a scale for each output, a bias, perhaps a relu, and a requantization.
+GraphParts dequantized_product(std::string_view op, std::initializer_list<std::int64_t> weight, bool relu, float bias_scale) {
+  std::vector<Message> nodes = {node("DequantizeLinear", {"x", "xs", "xz"}, {"xf"}),
+                                node("DequantizeLinear", {"w", "ws", "wz"}, {"wf"}, {.attributes = {integer("axis", 0)}}),
+                                node("DequantizeLinear", {"b", "bs"}, {"bf"}, {.attributes = {integer("axis", 0)}}),
+                                node(op, {"xf", "wf", "bf"}, {"p"},
+                                     {.attributes = op == "Gemm" ? std::vector<Message>{integer("transB", 1)} : std::vector<Message>{}})};
+  if (relu) nodes.push_back(node("Relu", {"p"}, {"r"}));
+  nodes.push_back(node("QuantizeLinear", {relu ? "r" : "p", "ys", "yz"}, {"y"}));
+  const std::initializer_list<std::int64_t> image = {1, 2, 3, 3}, row = {4, 2};
+  return {nodes,
+          {value_info("x", kBytes, op == "Gemm" ? row : image)},
+          {untyped("y")},
+          {factor("xs", 0.5F), steps("xz", {}, {3}), steps("w", weight, {1, 2, 3, 255}, kSignedBytes), floats("ws", {2}, {0.25F, 0.5F}),
+           steps("wz", {2}, {0, 0}, kSignedBytes), raw_tensor<std::int32_t>("b", 6, {2}, {7, -9}),
+           floats("bs", {2}, {0.125F * bias_scale, 0.25F * bias_scale}), factor("ys", 0.5F),
+           steps("yz", {}, {static_cast<std::uint8_t>(relu ? 9 : 0)})}};
+}
+
+TEST(OnnxQuantized, DequantizedProductsAreProductsOfIntegers) {
+  const std::string scales = "multiply divide ";  // of constants
+  EXPECT_EQ(operations_of(dequantized_product("Conv", {2, 2, 1, 1}, false, 1)), scales + "quantized_conv");
+  EXPECT_EQ(operations_of(dequantized_product("Conv", {2, 2, 1, 1}, true, 1)), scales + "quantized_conv maximum");
+  EXPECT_THAT(operations_of(dequantized_product("Gemm", {2, 2}, false, 1)), HasSubstr("quantized_matmul"));
+  const std::string other = operations_of(dequantized_product("Conv", {2, 2, 1, 1}, false, 2));
+  EXPECT_THAT(other, HasSubstr("quantized_conv")) << "a bias of another scale is added in f32";
+  EXPECT_THAT(other, HasSubstr("add"));
+}
+
+TEST(OnnxQuantized, OperatorsOfIntegersAreOneOperation) {
+  const OneNode product{.op = "MatMulInteger",
+                        .version = 10,
+                        .operands = {steps("b", {2, 2}, {1, 255, 2, 254}, kSignedBytes), steps("z", {}, {2})},
+                        .names = {"a", "b", "z"},
+                        .inputs = {value_info("a", kBytes, {3, 2})}};
+  EXPECT_EQ(operations(product), "quantized_matmul");
+  const OneNode convolution{.op = "ConvInteger",
+                            .version = 10,
+                            .operands = {steps("w", {1, 1, 1, 1}, {255}, kSignedBytes), steps("z", {}, {2})},
+                            .names = {"x", "w", "z"},
+                            .inputs = {value_info("x", kBytes, {1, 1, 2, 2})}};
+  EXPECT_EQ(operations(convolution), "quantized_conv");
 }
 
 // --- refused nodes -----------------------------------------------------------------------------------------------------------------------

@@ -25,3 +25,29 @@ def cases():
     yield Case("matmul of i8", "matmul(a, b)", {"a": a, "b": b}, lambda a, b: onnx_op("MatMulInteger", [a, b]))
     c = numbers(9, 5, seed=2, low=0, high=255, dtype=np.uint8)
     yield Case("matmul of i8 and u8", "matmul(a, c)", {"a": a, "c": c}, lambda a, c: a.astype(np.int32) @ c.astype(np.int32))
+    byte = lambda *shape, seed, dtype: numbers(*shape, seed=seed, low=np.iinfo(dtype).min, high=np.iinfo(dtype).max, dtype=dtype)
+    scalar = lambda value, dtype: np.array(value, dtype)
+    for x, w in ((np.uint8, np.int8), (np.int8, np.int8), (np.int8, np.uint8)):
+        a, b, za = byte(17, 33, seed=3, dtype=x), byte(33, 21, seed=4, dtype=w), scalar(5, x)
+        name = f"{np.dtype(x)} by {np.dtype(w)}"
+        yield Case(f"quantized_matmul, {name}", "quantized_matmul(a, b, y, z)", {"a": a, "b": b, "y": za, "z": scalar(9, w)},
+                   lambda a, b, y, z: onnx_op("MatMulInteger", [a, b, y, z]))
+        image, kernel = byte(2, 6, 11, 9, seed=5, dtype=x), byte(8, 3, 3, 3, seed=6, dtype=w)
+        yield Case(f"quantized_conv, {name}", "quantized_conv(x, w, y, z, pads=1, strides=2, group=2)",
+                   {"x": image, "w": kernel, "y": za, "z": scalar(9, w)},
+                   lambda x, w, y, z: direct_conv(x, w, y, z, pads=1, stride=2, group=2))
+
+
+def direct_conv(x, w, x_zero, w_zero, *, pads, stride, group):
+    """A convolution of integers by its definition."""
+    x, w = x.astype(np.int64) - int(x_zero), w.astype(np.int64) - int(w_zero)
+    x = np.pad(x, ((0, 0), (0, 0), (pads, pads), (pads, pads)))
+    rows, columns = ((extent - k) // stride + 1 for extent, k in zip(x.shape[2:], w.shape[2:]))
+    y = np.zeros((x.shape[0], w.shape[0], rows, columns), np.int32)
+    for output in range(w.shape[0]):
+        first = output // (w.shape[0] // group) * w.shape[1]
+        for i in range(rows):
+            for j in range(columns):
+                part = x[:, first:first + w.shape[1], i * stride:i * stride + w.shape[2], j * stride:j * stride + w.shape[3]]
+                y[:, output, i, j] = (part * w[output]).sum((1, 2, 3))
+    return y

@@ -77,6 +77,7 @@ void add_attention(Samples& samples);
 void add_cells(Samples& samples);
 void add_elementwise(Samples& samples);
 void add_products(Samples& samples);
+void add_quantized_products(Samples& samples);
 void add_convolutions(Samples& samples);
 void add_pools(Samples& samples);
 void add_window_gradients(Samples& samples);  ///< of the convolutions and pools that are there
