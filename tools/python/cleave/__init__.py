@@ -16,6 +16,7 @@ from ._cleave import Diagnostic, Location, Note
 from ._cleave import version as __version__
 from ._control import Batches, Until, batches, cond, for_loop, until, while_loop
 from ._errors import Cancelled, Error, FileError, MachineError, PlacementWarning, UnknownNameError, UsageError, UserError
+from ._extract import HostMark, ProgramModel, host, program, unrolled
 from ._gradient import custom_gradient, gradient, stop_gradient, value_and_gradient
 from ._host import host_call, host_function
 from ._load import load, parse
@@ -30,11 +31,11 @@ from ._trace import TracedModel, allow, constant, named, parameter, place, recom
 from ._types import Type
 
 __all__ = [
-    "Batches", "Cancelled", "Diagnostic", "Error", "FileError", "Location", "MachineError", "Model", "Network", "Note", "PlacementWarning", "Plan", "Results",
+    "Batches", "Cancelled", "Diagnostic", "Error", "FileError", "HostMark", "Location", "MachineError", "Model", "Network", "Note", "PlacementWarning", "Plan", "ProgramModel", "Results",
     "Run", "Tensor", "TracedModel", "Type", "UnknownNameError", "Until", "UsageError", "UserError", "__version__", "allow", "batches",
     "cond", "constant", "custom_gradient",
-    "for_loop", "functions", "gradient", "host_call", "host_function", "load", "log", "named", "optim",
-    "parameter", "parse", "place", "recompute", "scope", "stop_gradient", "trace",
-    "until", "value_and_gradient", "while_loop",
+    "for_loop", "functions", "gradient", "host", "host_call", "host_function", "load", "log", "named", "optim",
+    "parameter", "parse", "place", "program", "recompute", "scope", "stop_gradient", "trace",
+    "unrolled", "until", "value_and_gradient", "while_loop",
 ]
 __all__ += [name for name in functions.__all__ if name not in __all__]

@@ -48,12 +48,13 @@ class Tensor(Methods):
     It has no numbers yet, so Python's `if` and `while` cannot test them: use `cond` and `while_loop`.
     """
 
-    __slots__ = ("_operand", "_recorder", "_type")
+    __slots__ = ("_operand", "_recorder", "_stale", "_type")
     __hash__ = None  # type: ignore[assignment]
 
     def __init__(self, operand: _cleave.Operand, recorder: _cleave.Recorder) -> None:
         self._operand = operand
         self._recorder = recorder
+        self._stale: str | None = None  # why it cannot be read: another name for it was written
         self._type: tuple[str, tuple[int, ...]] | None = None
 
     def _known(self) -> tuple[str, tuple[int, ...]]:
@@ -208,6 +209,8 @@ def operand(value: Any, owner: _cleave.Recorder) -> Any:
         if value._recorder is not owner:
             raise ValueError("cleave: a tensor is used outside of the trace that made it; pass it in as an input, or return it and run "
                              "that")
+        if value._stale is not None:
+            raise ValueError(value._stale)
         return value._operand
     if isinstance(value, np.generic):
         return np.asarray(value)  # NumPy's numbers have a type, numpy.float64 too, which Python takes for a float

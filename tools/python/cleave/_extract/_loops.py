@@ -1,0 +1,333 @@
+"""Loops: `for` over a range or the first axis of a tensor and every `while` are recorded once; `for` over a container of Python's runs at
+once, one trip after another."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .._tensor import Tensor
+from .._where import here
+from ._branches import choose, fits, predicate_of, typed, widen, zeros
+from ._extraction import Again, Dead, Extraction, Probe, current, dtype_of, is_number, is_numeric, operand_of, tensor_of, type_text
+from ._logic import and_, not_
+from ._state import UNBOUND, Snapshot, Tree, Variable, variables_of
+from ._walks import Unrolled, walk_of
+
+Names = tuple[str, ...]
+
+
+def for_(iterable: Any, body: Callable[[Any], None], stop: Callable[[], Any] | None, carried: Names, temporary: Names, after: Names) -> None:
+    ext = current()
+    if ext is None:
+        for item in iterable:
+            body(item)
+            if stop is not None and stop():
+                return
+        return
+    if isinstance(iterable, Unrolled):
+        _unroll(ext, iter(iterable.items), body, stop, carried, temporary)
+        return
+    walk = walk_of(iterable, ext)
+    if walk is None:
+        _unroll(ext, iter(_container(iterable, ext)), body, stop, carried, temporary)
+    elif not isinstance(walk.count, int) or walk.count > 0:
+        _For(ext, body, stop, carried, temporary, after).record(walk)
+
+
+def while_(test: Callable[[], Any], body: Callable[[], None], stop: Callable[[], Any] | None, carried: Names, temporary: Names,
+           after: Names) -> None:
+    ext = current()
+    if ext is None:
+        while not (stop is not None and stop()) and test():
+            body()
+        return
+    _While(ext, body, stop, carried, temporary, after).record(test)
+
+
+def _container(iterable: Any, ext: Extraction) -> Any:
+    if hasattr(iterable, "__next__") and not isinstance(iterable, (zip, enumerate, reversed, map, filter)):
+        ext.fail("unsupported", f"a loop over a {type(iterable).__name__} cannot be extracted: how often it runs is not known; loop over a list")
+    return iterable
+
+
+def _unroll(ext: Extraction, items: Any, body: Callable[[Any], None], stop: Callable[[], Any] | None, carried: Names,
+            temporary: Names) -> None:
+    """Trips one after another; those behind one that may stop the loop stand in a branch."""
+    for item in items:
+        body(item)
+        if stop is None:
+            continue
+        stopped = predicate_of(stop(), ext)
+        if isinstance(stopped, Tensor):
+            rest = list(items)
+            if rest:
+                choose(ext, not_(stopped), lambda: _unroll(ext, iter(rest), body, stop, carried, temporary), None, carried, temporary,
+                       variables=variables_of(body, stop))
+            return
+        if stopped:
+            return
+
+
+class _Loop:
+    """A loop that is recorded."""
+
+    what = "loop"
+
+    def __init__(self, ext: Extraction, body: Any, stop: Any, carried: Names, temporary: Names, after: Names) -> None:
+        self.ext, self.body, self.stop = ext, body, stop
+        self.place = here()
+        self._after, self._temporary = after, temporary
+        self._names = carried
+
+    def begin(self, *functions: Any) -> None:
+        """Finds out what the loop carries: its first values are in `initial`, with their names."""
+        ext = self.ext
+        self.path = ext.enter(self.body.__code__)
+        self._variables = variables_of(*functions)
+        self._everything = list(self._variables.values())
+        self._unbound = {}
+        for name in self._names:
+            variable = self._variables.get(name)
+            if variable is not None and variable.get() is UNBOUND and (self.path, name) in ext.known.shapes:
+                variable.set(self._stand_in(ext.known.shapes[self.path, name]))
+                self._unbound[name] = variable
+        self._before = Snapshot(self._everything, ext)
+        self._leaves: list[Tree] = []
+        self.initial: list[Any] = []
+        self.names: list[str] = []
+        self._weak: list[bool] = []
+        self._shared: set[int] = set()  # leaves that still show the arrays from before the loop
+        more = ext.known.carried.get(self.path, {})
+        for name, tree in self._before.trees.items():
+            for leaf in tree.leaves():
+                if is_numeric(leaf.value) and (name in self._names or leaf.path in more):
+                    self._carry(leaf)
+
+    def _stand_in(self, outline: Tree) -> Any:
+        """A value for a name that is not bound before the first trip."""
+        leaves = [zeros(leaf.value.dtype, leaf.value.shape) if isinstance(leaf.value, _Zeros) else leaf.value for leaf in outline.leaves()]
+        return outline.put(iter(leaves), fresh=True)
+
+    def _carry(self, leaf: Tree) -> None:
+        ext, value = self.ext, leaf.value
+        weak = is_number(value) or id(value) in ext.weak
+        wanted = ext.known.dtypes.get((self.path, leaf.path))
+        if is_number(value):
+            wanted = wanted or dtype_of(value, ext)[0]
+        self._leaves.append(leaf)
+        self.initial.append(typed(value, wanted, ext))
+        self.names.append(leaf.path)
+        self._weak.append(weak)
+
+    def put(self, operands: list[Any]) -> None:
+        """Gives the variables the values that the body sees."""
+        inside: list[Any] = []
+        for each, name, weak in zip(operands, self.names, self._weak):
+            tensor = Tensor(each, self.ext.owner)
+            inside.append(tensor)
+            self.ext.view(tensor, self._leaves[len(inside) - 1].value)
+            if weak:
+                self.ext.weak[id(tensor)] = (tensor, self.path, name)
+        self.inside = inside
+        self._fill(inside)
+        for name, variable in self._unbound.items():
+            self._note_unsure(name, variable.get())
+        self._start = Snapshot(self._everything, self.ext)
+
+    def _fill(self, values: list[Any]) -> None:
+        new = {id(leaf): value for leaf, value in zip(self._leaves, values)}
+        for variable in self._everything:
+            tree = self._before.trees[variable.name]
+            variable.set(tree.put(iter([new.get(id(leaf), leaf.value) for leaf in tree.leaves()])))
+
+    def _note_unsure(self, name: str, value: Any) -> None:
+        self.ext.unsure[id(value)] = (value, f"`{name}` is not bound where the loop at line {self.place.line} makes no trip, and in its first "
+                                      "trip until it is assigned; bind it before the loop", None)
+
+    def yielded(self, dead: bool) -> list[Any]:
+        """What the body leaves for the next trip."""
+        if dead:
+            return list(self.inside)
+        ext = self.ext
+        end = Snapshot(self._everything, ext)
+        self.end = end
+        for name in self._names:
+            if name in self._variables and self._start.trees[name].value is UNBOUND and end.trees[name].value is not UNBOUND:
+                self._plan_unbound(name, end.trees[name])
+        yields: dict[int, Any] = {}
+        for name, tree in end.trees.items():
+            if name in self._temporary:
+                continue
+            start = self._start.trees[name]
+            if start.value is UNBOUND and tree.value is UNBOUND:
+                continue
+            if not start.same_shape(tree):
+                self._other_shape(name, start, tree)
+            for before, old, new in zip(self._before.trees[name].leaves(), start.leaves(), tree.leaves()):
+                yields[id(before)] = self._next(before, old, new)
+                if isinstance(new.value, Tensor) and ext.root(new.value) is ext.root(old.value):
+                    self._shared.add(id(before))
+        if ext.owner.has_errors:
+            from ._extraction import Mistake
+
+            raise Mistake
+        return [yields[id(leaf)] for leaf in self._leaves]
+
+    def _plan_unbound(self, name: str, tree: Tree) -> None:
+        leaves = [_Zeros(*dtype_of(leaf.value, self.ext)) if is_numeric(leaf.value) else leaf.value for leaf in tree.leaves()]
+        outline = Tree(name, tree.put(iter(leaves), fresh=True), self.ext, set())
+        self.ext.known.shapes[self.path, name] = outline
+        raise Again
+
+    def _other_shape(self, name: str, old: Tree, new: Tree) -> None:
+        if isinstance(old.value, list) and isinstance(new.value, list) or any(
+                isinstance(a.value, list) and isinstance(b.value, list) and len(a.value) != len(b.value)
+                for a, b in zip(_all(old), _all(new))):
+            self.ext.fail("carried", f"the list `{name}` grows or shrinks in a loop of the program: allocate an array before the loop and "
+                          "write x[i] = v, or let the loop unroll: for i in cleave.unrolled(range(n))", self.place)
+        self.ext.fail("carried", f"`{name}` changes from trip to trip: {_outline(old)} before and {_outline(new)} after", self.place)
+
+    def _next(self, before: Tree, old: Tree, new: Tree) -> Any:
+        """The value of a leaf for the next trip; nothing if the loop does not carry it."""
+        ext = self.ext
+        carried = any(leaf is before for leaf in self._leaves)
+        if not carried:
+            if old.value is new.value or _same(old.value, new.value):
+                return None
+            if is_numeric(old.value) and is_numeric(new.value):
+                ext.known.carried.setdefault(self.path, {})[new.path] = None
+                raise Again
+            ext.fail("carried", f"`{new.path}` changes from trip to trip: {type_text(old.value)} before and {type_text(new.value)} after; a loop "
+                     "of the program carries numbers and arrays", self.place)
+        if not is_numeric(new.value):
+            ext.fail("carried", f"`{new.path}` changes from trip to trip: {type_text(old.value)} before and {type_text(new.value)} after",
+                     self.place)
+        wanted, shape = old.value._known()
+        if old.value._operand.poisoned or isinstance(new.value, Tensor) and new.value._operand.poisoned:
+            return operand_of(new.value, ext)
+        if is_number(new.value):
+            given = dtype_of(new.value, ext)
+            if shape == () and fits(new.value, wanted):
+                return typed(new.value, wanted, ext)
+        else:
+            given = dtype_of(new.value, ext)
+            if given == (wanted, shape):
+                return operand_of(tensor_of(new.value, ext), ext)
+        if given[1] == shape:
+            if id(old.value) in ext.weak and widen(ext, old.value, given[0]):
+                raise Again
+            if id(new.value) in ext.weak and widen(ext, new.value, wanted):
+                raise Again
+            if id(new.value) in ext.weak and id(old.value) in ext.weak:
+                return typed(new.value, wanted, ext)
+        ext.fail("carried", f"`{new.path}` changes its type from trip to trip: {type_text(old.value)} before and {type_text(new.value)} after; "
+                 "give it one type before the loop", self.place)
+
+    def finish(self, operands: list[Any], at_least_once: bool) -> None:
+        """Gives the variables their values behind the loop."""
+        results = [Tensor(each, self.ext.owner) for each in operands]
+        for leaf, result in zip(self._leaves, results):
+            if id(leaf) in self._shared:
+                self.ext.view(result, leaf.value)
+        for result, name, weak in zip(results, self.names, self._weak):
+            if weak:
+                self.ext.weak[id(result)] = (result, self.path, name)
+        self._fill(results)
+        for name, variable in self._unbound.items():
+            end = self.end.trees[name].value if hasattr(self, "end") else None
+            if not at_least_once or id(end) in self.ext.unsure:
+                self._note_unsure(name, variable.get())
+        for name in self._temporary:
+            if name in self._variables:
+                self._variables[name].set(UNBOUND)
+        for name in self._names:
+            if name not in self._after and name in self._variables:
+                self._variables[name].set(UNBOUND)
+
+
+class _Zeros:
+    """The type of a place holder."""
+
+    def __init__(self, dtype: str, shape: tuple[int, ...]) -> None:
+        self.dtype, self.shape = dtype, shape
+
+
+class _For(_Loop):
+    def record(self, walk: Any) -> None:
+        ext, owner = self.ext, self.ext.owner
+        self.begin(self.body, self.stop)
+        ext.regions += 1
+        try:
+            count = operand_of(walk.count, ext)
+            counter, inside = owner.begin_for(count, self.initial, self.names, None, None, None, self.place)
+            self.put(inside)
+            dead, stopped = False, None
+            try:
+                self.body(walk.item(Tensor(counter, owner)))
+                if self.stop is not None:
+                    stopped = predicate_of(self.stop(), ext)
+            except Dead:
+                dead = True
+            except Probe:
+                owner.end_for(inside, self.names, None, self.place)
+                raise
+            until = None if stopped is None or stopped is False else operand_of(stopped, ext)
+            after = owner.end_for([operand_of(each, ext) for each in self.yielded(dead)], self.names, until, self.place)
+        finally:
+            ext.regions -= 1
+            ext.leave()
+        self.finish(after, isinstance(walk.count, int) and walk.count > 0)
+
+
+class _While(_Loop):
+    def record(self, test: Callable[[], Any]) -> None:
+        ext, owner = self.ext, self.ext.owner
+        self.begin(test, self.body, self.stop)
+        ext.regions += 1
+        try:
+            inside = owner.begin_while(self.initial, self.names, None, None, self.place)
+            self.put(inside)
+            tested = False
+            try:
+                goes_on = predicate_of(test() if self.stop is None else and_(not_(self.stop()), test), ext)
+                owner.condition(operand_of(goes_on, ext), self.place)
+                tested = True
+                dead = False
+                try:
+                    self.body()
+                except Dead:
+                    dead = True
+            except Probe:
+                if not tested:
+                    owner.condition(operand_of(False, ext), self.place)
+                owner.end_while(inside, self.names, self.place)
+                raise
+            after = owner.end_while([operand_of(each, ext) for each in self.yielded(dead)], self.names, self.place)
+        finally:
+            ext.regions -= 1
+            ext.leave()
+        self.finish(after, self.stop is not None and goes_on is True)
+
+
+def _all(tree: Tree) -> list[Tree]:
+    return [tree] + [each for child in tree.children or [] for each in _all(child)]
+
+
+def _same(a: Any, b: Any) -> bool:
+    if isinstance(a, (Tensor, np.ndarray)) or type(a) is not type(b):
+        return False
+    try:
+        return bool(a == b)
+    except Exception:  # a comparison of the user's own
+        return False
+
+
+def _outline(tree: Tree) -> str:
+    if tree.children is None:
+        return type_text(tree.value)
+    return f"{type(tree.value).__name__} of {len(tree.children)}"
+
+
+__all__ = ["Variable", "for_", "while_"]

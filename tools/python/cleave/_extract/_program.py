@@ -1,0 +1,285 @@
+"""`program`: an ordinary Python function becomes a program."""
+from __future__ import annotations
+
+import collections
+import functools
+import inspect
+import threading
+import traceback
+import types
+from collections.abc import Callable, Sequence
+from typing import Any, overload
+
+import numpy as np
+
+from .. import _cleave
+from .._errors import Error
+from .._nest import flatten, rebuild
+from .._run import Options
+from .._tensor import Tensor, traces
+from .._trace import TracedModel
+from .._types import Type, TypeLike
+from .._where import run_traced
+from ._extraction import Again, Dead, Extraction, Known, Mistake, Probe, extractions
+from ._marks import HostMark
+from ._rewrite import NotExtracted, Rewritten, is_rewritten, rewrite
+
+_MOST_TRIES = 200
+
+
+class _Inputs(threading.local):
+    """The inputs of the run for which a program is made now."""
+
+    def __init__(self) -> None:
+        self.given: dict[str, Any] | None = None
+
+
+_inputs = _Inputs()
+
+
+class ProgramModel(TracedModel):
+    """An extracted Python function: a Model that is called like the function, with arrays."""
+
+    _rewritten: Rewritten | None = None
+
+    def python(self, *arguments: Any, **named: Any) -> Any:
+        """Calls the undecorated function, with NumPy arrays: what the program computes, as Python computes it. Arrays are copied, since
+        arguments of a program are values."""
+        return self._function(*_copied(arguments), **_copied(named))
+
+    @property
+    def extracted(self) -> str:
+        """The rewritten source: what is run once to record the program."""
+        return self._rewrite().text
+
+    def _rewrite(self) -> Rewritten:
+        if self._rewritten is None:
+            function = inspect.unwrap(self._function)
+            if not isinstance(function, types.FunctionType):
+                raise TypeError(f"cleave: program() takes a Python function, not {function!r}")
+            try:
+                self._rewritten = rewrite(function)
+            except NotExtracted as mistakes:
+                self._refuse_source(mistakes)
+        return self._rewritten
+
+    def _refuse_source(self, found: NotExtracted) -> None:
+        owner = _cleave.Recorder(self.name)
+        for message, place in found.mistakes:
+            owner.error("unsupported", message, place)
+        owner.finish(None, None, None, None, self._place).raise_errors()
+
+    def _run(self, inputs: Any, out: Any, options: Options, more: Any = None) -> Any:
+        before, _inputs.given = _inputs.given, dict(inputs)
+        try:
+            return super()._run(inputs, out, options, more)
+        finally:
+            _inputs.given = before
+
+    def _record(self, types_: dict[str, Type]) -> tuple[_cleave.Program, Any]:
+        rewritten = self._rewrite()
+        known = Known()
+        for _ in range(_MOST_TRIES):
+            attempt = _Attempt(self, rewritten.function, known, types_)
+            try:
+                return attempt.record()
+            except Again:
+                continue
+            except Probe as probe:
+                attempt.probe(probe)
+        raise Error(f"error: `{self.name}` cannot be extracted: no fixed types of its loops and branches were found")
+
+    def __repr__(self) -> str:
+        return super().__repr__().replace("<traced", "<program", 1)
+
+
+class _Attempt:
+    """One recording of a program."""
+
+    def __init__(self, model: ProgramModel, function: Any, known: Known, types_: dict[str, Type]) -> None:
+        self.model, self.function, self.known = model, function, known
+        self.owner = _cleave.Recorder(model.name)
+        self.inputs = {name: Tensor(self.owner.input(name, str(type_), model._place), self.owner) for name, type_ in types_.items()}
+        wide = any(type_.dtype == "f64" for type_ in types_.values())
+        self.ext = Extraction(self.owner, known, "f64" if wide else "f32")
+
+    def record(self) -> tuple[_cleave.Program, Any]:
+        model, owner, ext = self.model, self.owner, self.ext
+        arguments = []
+        assert model._nests is not None
+        for name, nest in zip(model._parameters_of_function, model._nests):
+            argument = rebuild(nest, iter([self.inputs[path] for path, _ in flatten(nest, name)]))
+            arguments.append(argument)
+            _note_local(argument, ext)
+        ext.note_outside(model._function)
+        traces.stack.append(owner)
+        extractions.stack.append(ext)
+        result = None
+        try:
+            try:
+                result = run_traced(self.function, arguments)
+                model._return(owner, result)
+            except Dead:
+                result = None
+        except (Again, Probe):
+            raise
+        except NotExtracted as found:
+            for message, place in found.mistakes:
+                owner.error("unsupported", message, place)
+            self._raise(found)
+        except Exception as raised:
+            self._raise(raised)
+        finally:
+            traces.stack.pop()
+            extractions.stack.pop()
+        program = self._finish()
+        program.raise_errors()
+        return program, result
+
+    def _finish(self) -> _cleave.Program:
+        limits = self.model._limits
+        return self.owner.finish(limits.get("round_trips"), limits.get("transfers"), limits.get("bytes_per_run"),
+                                 limits.get("prediction_error"), self.model._place)
+
+    def _raise(self, raised: BaseException) -> None:
+        """Raises the error of the program for what went wrong while it was recorded."""
+        if isinstance(raised, Error):
+            raise raised
+        if not self.owner.has_errors:
+            words = str(raised)
+            if words.startswith("cleave: "):
+                words = words[len("cleave: "):]
+            else:
+                words = f"{type(raised).__name__}: {words}" if words else type(raised).__name__
+            self.owner.error("value", words, _place_of(raised, self.model._place))
+        try:
+            self._finish().raise_errors()
+        except Error as error:
+            raise error from (None if isinstance(raised, (Mistake, NotExtracted)) else raised)
+
+    def probe(self, found: Probe) -> None:
+        """Runs what was recorded up to a call of unknown types, with the inputs of this run, and so makes the call."""
+        given = _inputs.given
+        if given is None:
+            owner = _cleave.Recorder(self.model.name)
+            owner.error("unsupported", f"the types of the results of `{found.name}` are not known: declare them, @cleave.host(\"f32[4]\"), or call "
+                        "the program once, which makes one real call", found.place)
+            owner.finish(None, None, None, None, self.model._place).raise_errors()
+        program = self._finish()
+        program.raise_errors()
+        executable = _cleave.compile(program, {"device": "none"}, _cleave.SharedConstants())
+        known = self.known
+        known.replayed = []
+        before = len(known.results)
+        try:
+            executable.run({name: value for name, value in given.items() if name in self.inputs}, None, None)  # type: ignore[union-attr]
+        except Error:
+            if len(known.results) == before:
+                raise
+        replayed, known.replayed = known.replayed, None
+        if len(known.results) == before:
+            owner = _cleave.Recorder(self.model.name)
+            owner.error("unsupported", f"the types of the results of `{found.name}` are not known, and this run does not reach the call, which would "
+                        "show them: declare them, @cleave.host(\"f32[4]\")", found.place)
+            owner.finish(None, None, None, None, self.model._place).raise_errors()
+        known.logs = {}
+        for path, result in replayed:
+            known.logs.setdefault(path, collections.deque()).append(result)
+
+
+def _note_local(value: Any, ext: Extraction) -> None:
+    import dataclasses
+
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        ext.made(value)
+        for field in dataclasses.fields(value):
+            _note_local(getattr(value, field.name), ext)
+    elif isinstance(value, (tuple, list)):
+        for each in value:
+            _note_local(each, ext)
+    elif isinstance(value, dict):
+        for each in value.values():
+            _note_local(each, ext)
+
+
+def _place_of(raised: BaseException, otherwise: Any) -> Any:
+    """The line of the user's program at which an exception was raised."""
+    found = None
+    for frame, line in traceback.walk_tb(raised.__traceback__):
+        if is_rewritten(frame.f_code):
+            found = (frame.f_code, frame_position(raised, frame, line))
+    return otherwise if found is None else _cleave.Location(found[0].co_filename, *found[1])
+
+
+def frame_position(raised: BaseException, frame: Any, line: int) -> tuple[int, int]:
+    """Line and column of a frame of a traceback."""
+    tb = raised.__traceback__
+    while tb is not None:
+        if tb.tb_frame is frame and hasattr(frame.f_code, "co_positions"):
+            positions = list(frame.f_code.co_positions())
+            at = tb.tb_lasti // 2
+            if at < len(positions) and positions[at][0] is not None:
+                first, _, column, _ = positions[at]
+                return first or line, (column or 0) + 1
+        tb = tb.tb_next
+    return line, 0
+
+
+def _copied(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return value.copy()
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return type(value)(*[_copied(each) for each in value])
+    if type(value) in (list, tuple):
+        return type(value)(_copied(each) for each in value)
+    if type(value) is dict:
+        return {key: _copied(each) for key, each in value.items()}
+    return value
+
+
+@overload
+def program(function: Callable[..., Any], /, *types_: TypeLike | Any, name: str | None = None, outputs: Sequence[str] | None = None,
+            limits: dict[str, Any] | None = None, dims: dict[str, int] | None = None, **options: Any) -> ProgramModel: ...
+
+
+@overload
+def program(*types_: str | tuple[Any, Any] | dict[str, Any] | Type, name: str | None = None, outputs: Sequence[str] | None = None,
+            limits: dict[str, Any] | None = None, dims: dict[str, int] | None = None,
+            **options: Any) -> Callable[[Callable[..., Any]], ProgramModel]: ...
+
+
+def program(*arguments: Any, **named: Any) -> Any:
+    """Makes a program of an ordinary Python function: its loops and branches become those of the program.
+
+        @cleave.program
+        def power(a, v):
+            change = 1.0
+            while change > 1e-6:
+                w = a @ v
+                w = w / np.sqrt((w * w).sum())
+                change = abs(w - v).max()
+                v = w
+            return v
+
+        power(a, v)                # runs, with arrays
+        power.python(a, v)         # the function itself, on NumPy arrays
+
+    `for i in range(…)`, a loop over a tensor and every `while` are loops of the program; `if`, `and`, `or` on values of the program are
+    branches; `print`, `assert` and `raise` happen when the program runs. NumPy's and cleave's functions are operations; a Python function
+    that is called is extracted, too; every other function is called on the host, in place. Takes the arguments of `trace`. What cannot be
+    extracted is one cleave.Error at its line, before anything runs.
+    """
+    own = {key: named.pop(key, None) for key in ("name", "outputs", "limits", "dims")}
+    options = Options.of(named)
+
+    def made(function: Any, types_: Sequence[Any]) -> ProgramModel:
+        if isinstance(function, HostMark):
+            raise TypeError("cleave: program() takes a function that is extracted, not one marked by `host`")
+        return ProgramModel(function, types_, options=options, **own)
+
+    if arguments and callable(arguments[0]) and not isinstance(arguments[0], type) and not hasattr(arguments[0], "dtype"):
+        return made(arguments[0], arguments[1:])
+    return lambda function: made(function, arguments)
+
+
+_ = functools
