@@ -6,8 +6,10 @@ from typing import Any
 
 from .._tensor import Tensor
 from .._where import here
-from ._extraction import Again, Dead, Extraction, Probe, current, dtype_of, is_number, is_numeric, operand_of, type_text
+from ._extraction import Again, Dead, Extraction, current, dtype_of, is_number, is_numeric, operand_of, type_text
+from ._exits import RESULT
 from ._state import UNBOUND, Snapshot, Tree, Variable, variables_of
+from ._unmerged import Unmerged
 
 #: The name of the value of an expression with arms, beside the names of variables.
 VALUE = ""
@@ -81,6 +83,7 @@ def choose(ext: Extraction, predicate: Any, then: Callable[[], Any], otherwise: 
     path = ext.enter(then.__code__)
     before = Snapshot(everything, ext)
     early = {name: zeros(*each) for name, each in ext.known.shapes.get(path, {}).items()}
+    first: Any = None
     owner.begin_branch(operand_of(predicate, ext), probability, place)
     ext.regions += 1
     try:
@@ -89,8 +92,10 @@ def choose(ext: Extraction, predicate: Any, then: Callable[[], Any], otherwise: 
         owner.otherwise()
         second = _Arm(ext, otherwise, everything)
         before.restore(everything)
-    except Probe:
-        if "first" not in locals():
+    except Again:
+        raise
+    except BaseException:  # the program ends here: regions are complete where a message is made, or where a first call is tried
+        if first is None:
             owner.otherwise()
         owner.end_branch([], [], [], place)
         raise
@@ -102,9 +107,14 @@ def choose(ext: Extraction, predicate: Any, then: Callable[[], Any], otherwise: 
         ext.marks.append(each)
     merge = _Merge(ext, path, place, before, first, second, early)
     names = [each for each in variables if each not in temporary] + [VALUE]
-    results = {name: merge.tree(name) for name in names}
-    merged = iter([Tensor(each, owner) for each in owner.end_branch(merge.first, merge.second, merge.names, place)])
-    merge.take(list(merged))
+    try:
+        results = {name: merge.tree(name) for name in names}
+    except Again:
+        raise
+    except BaseException:
+        owner.end_branch([], [], [], place)
+        raise
+    merge.take([Tensor(each, owner) for each in owner.end_branch(merge.first, merge.second, merge.names, place)])
     if first.dead and second.dead:
         raise Dead
     value = results.pop(VALUE)()
@@ -152,18 +162,30 @@ class _Merge:
             known = b if a.value is UNBOUND else a
             unbound = "if" if a.value is UNBOUND else "else"
             a, b = (self._filled(known, 0), known) if a.value is UNBOUND else (known, self._filled(known, 1))
-        if not a.same_shape(b):
-            self._differs(name, a.value, b.value)
-        leaves = [self._leaf(one, other) for one, other in zip(a.leaves(), b.leaves())]
+        count = len(self.first)
+        try:
+            if not a.same_shape(b):
+                raise _Different
+            leaves = [self._leaf(one, other) for one, other in zip(a.leaves(), b.leaves())]
+        except _Different:
+            for each in (self.first, self.second, self.names, self._weak):
+                del each[count:]
+            message = self._message(name, a.value, b.value)
+            if name == VALUE:
+                ext.fail("type", message, self._place)
+            return lambda: Unmerged(name, message)
         in_place = old is not None and a.value is b.value and a.value is old.value
         merged = a
+        doubts = [ext.doubt(each) for each in (a.value, b.value)]
 
         def made() -> Any:
             value = merged.put(iter([each() for each in leaves]), fresh=not in_place)
             if unbound is not None:
                 message = (f"`{name}` is bound in one arm only of the `if` at line {self._place.line}: it is not bound where the condition "
                            f"{'holds' if unbound == 'if' else 'does not hold'}")
-                ext.unsure[id(value)] = (value, message, None)
+                ext.unsure[id(value)] = (value, message)
+            elif doubts[0] or doubts[1]:
+                ext.unsure[id(value)] = (value, doubts[0] or doubts[1] or "")
             return value
 
         return made
@@ -191,59 +213,63 @@ class _Merge:
         if one is other or _equal(one, other):
             return lambda: one
         if not (is_numeric(one) and is_numeric(other)):
-            self._differs(a.path, one, other)
+            raise _Different
         weak = all(is_number(each) or id(each) in ext.weak for each in (one, other))
         wanted = ext.known.dtypes.get((self._path, a.path))
-        if wanted is not None:
-            pass
-        elif is_number(one) and is_number(other):
-            wanted = self._of_numbers(a.path, one, other)
+        if is_number(one) and is_number(other):
+            wanted = wanted or self._of_numbers(one, other)
         elif is_number(one) or is_number(other):
             number, tensor = (one, other) if is_number(one) else (other, one)
             dtype, shape = dtype_of(tensor, ext)
-            if shape != ():
-                self._differs(a.path, one, other)
-            if fits(number, dtype):
-                wanted = dtype
-            elif id(tensor) in ext.weak and widen(ext, tensor, ext.float_type):
-                raise Again
-            else:
-                self._differs(a.path, one, other)
+            wanted = wanted or (dtype if fits(number, dtype) else ext.float_type if type(number) is float else "")
+            if shape != () or dtype != wanted and not (id(tensor) in ext.weak and self._widened(tensor, wanted)):
+                raise _Different
         else:
-            self._types(a, b)
+            self._types(a, b, wanted)
         at = len(self.first)
-        self.first.append(typed(one, wanted, ext))
-        self.second.append(typed(other, wanted, ext))
+        # The arms are complete, the first one entirely: numbers are literals, which take the type of the other arm.
+        self.first.append(operand_of(_literal(one, wanted), ext))
+        both = is_number(one) and is_number(other) and wanted == "f64"
+        self.second.append(typed(other, wanted, ext) if both else operand_of(_literal(other, wanted), ext))
         self.names.append(a.path)
         self._weak.append(weak)
         return lambda: self._results[at]
 
-    def _of_numbers(self, name: str, one: Any, other: Any) -> str:
+    def _widened(self, tensor: Any, wanted: str) -> bool:
+        if widen(self._ext, tensor, wanted):
+            raise Again
+        return False
+
+    def _of_numbers(self, one: Any, other: Any) -> str:
         """The element type of two numbers of Python's."""
         kinds = {type(one), type(other)}
         if kinds == {bool}:
             return "bool"
         if bool in kinds:
-            self._differs(name, one, other)
+            raise _Different
         return self._ext.float_type if float in kinds else "i32"
 
-    def _types(self, a: Tree, b: Tree) -> None:
+    def _types(self, a: Tree, b: Tree, wanted: str | None) -> None:
         """Tensors of the arms have equal types, or what starts as a number gets another one at the next try."""
         ext = self._ext
         one, other = dtype_of(a.value, ext), dtype_of(b.value, ext)
         if one == other or any(isinstance(each.value, Tensor) and each.value._operand.poisoned for each in (a, b)):
             return
         if one[1] == other[1]:
-            for value, wanted in ((a.value, other[0]), (b.value, one[0])):
-                if id(value) in ext.weak and widen(ext, value, wanted):
-                    raise Again
-        self._differs(a.path, a.value, b.value)
+            for value, dtype in ((a.value, wanted or other[0]), (b.value, wanted or one[0])):
+                if id(value) in ext.weak:
+                    self._widened(value, dtype)
+        raise _Different
 
-    def _differs(self, name: str, one: Any, other: Any) -> None:
-        ext = self._ext
-        called = "the result" if name.split("[")[0].split(".")[0] == "_result" else f"`{name}`" if name else "the value"
-        both = f"{type_text(one)} after one arm of the branch and {type_text(other)} after the other"
-        ext.fail("type", f"{called} is {both}; both arms give the same type", self._place)
+    def _message(self, name: str, one: Any, other: Any) -> str:
+        both = f"{type_text(one)} after one arm of the branch at line {self._place.line} and {type_text(other)} after the other"
+        if name == RESULT:
+            return f"the function returns {type_text(one)} at one place and {type_text(other)} at another; a program returns one type"
+        return f"`{name}` is {both}; both arms give one type" if name else f"the value is {both}; both arms give one type"
+
+
+class _Different(Exception):
+    """The arms leave values that cannot be merged."""
 
 
 def _unchanged(old: Tree, new: Tree) -> bool:
@@ -263,6 +289,11 @@ def _equal(a: Any, b: Any) -> bool:
         return bool(a == b)
     except Exception:  # a comparison of the user's own
         return False
+
+
+def _literal(value: Any, wanted: str | None) -> Any:
+    """A number that is to be of a floating type, as such."""
+    return float(value) if type(value) is int and wanted is not None and wanted.startswith(("f", "bf")) else value
 
 
 def fits(number: Any, dtype: str) -> bool:

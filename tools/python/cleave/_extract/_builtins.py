@@ -62,18 +62,18 @@ def _number(kind: Any, wanted: Callable[[Extraction, Any], str]) -> Callable[...
         value = value.reshape(()) if value.shape else value
         dtype = wanted(ext, value)
         if kind is bool:
-            return value if value.dtype == "bool" else value != 0
-        return value if value.dtype == dtype else value.astype(dtype)
+            return value if value._known()[0] == "bool" else value != 0
+        return value if value._known()[0] == dtype else value.astype(dtype)
 
     return made
 
 
 def _integer_type(ext: Extraction, value: Tensor) -> str:
-    return value.dtype if value.dtype in ("i32", "i64") else "i32"
+    return value._known()[0] if value._known()[0] in ("i32", "i64") else "i32"
 
 
 def _float_type(ext: Extraction, value: Tensor) -> str:
-    return value.dtype if value.dtype in ("f32", "f64") else ext.float_type
+    return value._known()[0] if value._known()[0] in ("f32", "f64") else ext.float_type
 
 
 def _round(ext: Extraction, value: Any, digits: Any = None) -> Any:
@@ -82,7 +82,7 @@ def _round(ext: Extraction, value: Any, digits: Any = None) -> Any:
     if digits is not None:
         scale = 10.0 ** digits
         return functions.round(value * scale) / scale
-    return functions.round(value).astype("i32") if value.dtype[0] in "fb" and value.dtype != "bool" else value
+    return functions.round(value).astype("i32") if value._known()[0][0] in "fb" and value._known()[0] != "bool" else value
 
 
 def _len(ext: Extraction, value: Any) -> Any:
@@ -139,7 +139,20 @@ def _isinstance(ext: Extraction, value: Any, kinds: Any) -> bool:
     if not isinstance(value, Tensor):
         return isinstance(value, kinds)
     wanted = kinds if isinstance(kinds, tuple) else (kinds,)
-    return Tensor in wanted or np.ndarray in wanted and value.ndim > 0
+    if Tensor in wanted:
+        return True
+    from .._types import numpy_dtype
+
+    if value.ndim:
+        return issubclass(np.ndarray, wanted)
+    plain = bool if value._known()[0] == "bool" else int if value._known()[0][0] in "iu" else float
+    as_number, as_scalar = issubclass(plain, wanted), issubclass(numpy_dtype(value._known()[0]).type, wanted)
+    if id(value) in ext.numbers or id(value) in ext.weak:
+        return as_number
+    if as_number != as_scalar and not any(value is each for each in ext.scalars):
+        ext.fail("type", f"whether this number is of Python's type or of NumPy's is not known here: ask isinstance(x, (float, numpy.floating)) or "
+                 "(int, numpy.integer)")
+    return as_scalar
 
 
 def _text_of(kind: Callable[..., Any]) -> Callable[..., Any]:
@@ -179,6 +192,18 @@ def _divmod(ext: Extraction, a: Any, b: Any) -> Any:
     return (a // b, a % b) if _any_tensor((a, b)) else divmod(a, b)
 
 
+def _sorted(ext: Extraction, values: Any, **named: Any) -> Any:
+    items = list(values)
+    if not _any_tensor(items):
+        return sorted(items, **named)
+    if set(named) - {"reverse"}:
+        ext.fail("unsupported", f"sorted() of tensors takes no `{next(iter(named))}`")
+    from ._numpy import stacked
+
+    ordered = list(functions.sort(stacked(items, ext)))
+    return ordered[::-1] if named.get("reverse") else ordered
+
+
 def _list(ext: Extraction, *values: Any) -> Any:
     return list(*values)
 
@@ -187,7 +212,7 @@ BUILTINS: dict[Any, Callable[..., Any]] = {
     range: _range, abs: _abs, min: _extreme("minimum", min), max: _extreme("maximum", max), int: _number(int, _integer_type),
     float: _number(float, _float_type), bool: _number(bool, lambda ext, value: "bool"), round: _round, len: _len, sum: _sum, zip: _zip,
     enumerate: _enumerate, reversed: _reversed, isinstance: _isinstance, str: _text_of(str), repr: _text_of(repr), format: _text_of(format),
-    all: _all, any: _any, pow: _pow, divmod: _divmod, list: _list}
+    all: _all, any: _any, pow: _pow, divmod: _divmod, list: _list, sorted: _sorted}
 
 
 def _fused(name: str) -> Callable[..., Any]:

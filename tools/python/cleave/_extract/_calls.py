@@ -27,6 +27,7 @@ from ._effects import LaterException, printed
 from ._extraction import Extraction, current
 from ._hosts import NOTHING, UNKNOWN, Call, declared_results
 from ._marks import HostMark
+from ._objects import changes_itself, check_local_container, set_attr
 from ._texts import called, holds_values
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
@@ -212,8 +213,6 @@ def _of_method(method: types.MethodType, ext: Extraction, results: Any) -> Any:
     if _is_elsewhere(function):
         return _host(method, ext, results, f"it belongs to the package `{function.__module__.split('.')[0]}`")
     if not isinstance(owner, type) and not ext.is_local(owner):
-        from ._objects import changes_itself
-
         if changes_itself(function, type(owner)):
             return _host(method, ext, results, f"it changes an object from outside of the program, a {type(owner).__name__}")
     inner = _of_function(function, ext, results)
@@ -294,8 +293,6 @@ def _of_builtin(function: Any, ext: Extraction, results: Any) -> Any:
                                             else function(*arguments, **named))
     for kind, names in _IN_PLACE.items():
         if type(owner) is kind and function.__name__ in names:
-            from ._objects import check_local_container
-
             check_local_container(owner, ext, function.__name__)
     if isinstance(owner, _OF_VALUES):
         return function
@@ -310,6 +307,8 @@ def _of_builtin(function: Any, ext: Extraction, results: Any) -> Any:
 
 
 def _plain_builtin(function: Any, ext: Extraction, results: Any) -> Any:
+    if function is setattr:
+        return lambda base, name, value: set_attr(value, base, name)
     if function.__name__ in ("input", "open", "exec", "eval", "breakpoint", "__import__"):
         return _host(function, ext, results, "it acts outside of the program")
 
@@ -339,6 +338,9 @@ def _of_array_method(function: Any, owner: Any, ext: Extraction, results: Any) -
 def _math(function: Any, arguments: tuple[Any, ...]) -> Any:
     if not any(isinstance(each, Tensor) for each in arguments):
         return function(*arguments)
+    for each in arguments:
+        if isinstance(each, Tensor) and each.size != 1:
+            raise TypeError(f"math.{function.__name__}() takes a scalar, not {each.type}; numpy.{function.__name__}() takes arrays")
     made: Callable[..., Any] | None = MATH.get(function.__name__)
     if made is None:
         raise TypeError(f"cleave: math.{function.__name__} cannot be extracted")

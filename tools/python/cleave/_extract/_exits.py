@@ -38,7 +38,15 @@ def ends(nodes: list[Any]) -> bool:
             return True
         if isinstance(node, ast.With) and ends(node.body):
             return True
+        if isinstance(node, ast.While) and isinstance(node.test, ast.Constant) and node.test.value and not _breaks(node.body):
+            return True
     return False
+
+
+def _breaks(nodes: list[Any]) -> bool:
+    """Whether a `break` in these statements of a loop ends it."""
+    return any(isinstance(node, ast.Break) or not isinstance(node, (*LOOPS, ast.FunctionDef)) and _breaks(
+        [each for each in ast.iter_child_nodes(node) if isinstance(each, ast.stmt)]) for node in nodes)
 
 
 class Exits:
@@ -56,9 +64,12 @@ class Exits:
                                               + node.body[-1:] * isinstance(node.body[-1], ast.Return))
             return
         body = list(node.body)
+        last: Any = body[-1]
         if not ends(body):
             body.append(placed(ast.Return(ast.Constant(None)), body[-1]))
-        lowered = [placed(assign(RETURNED, ast.Constant(False)), body[0]), *self._block(body), placed(ast.Return(load(RESULT)), body[-1])]
+            last = ast.copy_location(ast.Pass(), node)  # where the function is defined
+            last.end_lineno, last.end_col_offset = node.lineno, node.col_offset + len(f"def {node.name}")
+        lowered = [placed(assign(RETURNED, ast.Constant(False)), body[0]), *self._block(body), placed(ast.Return(load(RESULT)), last)]
         node.body = _without_unread_flags(lowered)
 
     def _block(self, nodes: list[Any]) -> list[Any]:
@@ -128,6 +139,10 @@ class Exits:
         return [placed(ast.If(test, self._block(rest) or [ast.Pass()], []), like)]
 
     def _loop(self, node: Any, rest: list[Any]) -> list[Any]:
+        if isinstance(node, ast.While) and any(isinstance(each, ast.NamedExpr) for each in ast.walk(node.test)):
+            # The name has the value of the last test behind the loop.
+            leave = placed(ast.If(ast.UnaryOp(ast.Not(), node.test), [*node.orelse, ast.Break()], []), node.test)
+            node = ast.copy_location(ast.While(placed(ast.Constant(True), node.test), [leave, *node.body], []), node)
         self._count += 1
         stopped, skipped = f"_stopped{self._count}", f"_skipped{self._count}"
         self._loops.append((stopped, skipped))

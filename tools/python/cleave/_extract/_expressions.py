@@ -119,6 +119,12 @@ class Expressions(ast.NodeTransformer):
         assert node.exc is not None
         return placed(ast.Expr(placed(runtime("raise_", self._later(node.exc)), node)), node)
 
+    def visit_Return(self, node: ast.Return) -> Any:
+        self.generic_visit(node)
+        if node.value is not None and not isinstance(node.value, ast.Constant):
+            node.value = placed(runtime("returned", node.value), node)
+        return node
+
     def visit_FunctionDef(self, node: Any) -> Any:
         return node  # rewritten as a function of its own
 

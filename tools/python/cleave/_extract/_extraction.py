@@ -35,7 +35,6 @@ class Known:
         self.carried: dict[Any, dict[str, None]] = {}  # parts of objects that a loop changes
         self.dtypes: dict[tuple[Any, str], str] = {}  # of values that start as numbers
         self.shapes: dict[tuple[Any, str], Any] = {}  # place holders for names that are not bound
-        self.flags: set[tuple[Any, str]] = set()  # names for which a loop carries whether they are bound
         self.results: dict[Any, Any] = {}  # of host calls: the nest and types of their results
         self.logs: dict[Any, list[Any]] = {}  # results of host calls that were made already
         self.replayed: list[tuple[Any, Any]] | None = None  # the calls of a run that looks for types
@@ -50,7 +49,9 @@ class Extraction:
         self.float_type = float_type
         self.local: dict[int, Any] = {}  # objects that the program made, by id()
         self.weak: dict[int, tuple[Any, Any, str]] = {}  # tensors that stand for numbers: the hint that changes their type
-        self.unsure: dict[int, tuple[Any, str, Any]] = {}  # values of names that may not be bound: why, and the flag that says so
+        self.unsure: dict[int, tuple[Any, str]] = {}  # values of names that may not be bound, and why
+        self.numbers: dict[int, Tensor] = {}
+        self.scalars: list[Tensor] = []  # scalars that are arguments, of NumPy's types
         self.outside: dict[int, Any] = {}  # containers and arrays from outside of the program, by id()
         self.marks: list[Tensor] = []  # arrays that were written under another name
         self._bases: dict[int, tuple[Tensor, Any]] = {}  # of views: what they show
@@ -85,6 +86,16 @@ class Extraction:
         self.local[id(value)] = value
         return value
 
+
+    def doubt(self, value: Any) -> str | None:
+        """Why the name that holds this value may not be bound; None: it is."""
+        known = self.unsure.get(id(value))
+        return known[1] if known is not None and known[0] is value else None
+
+    def python_number(self, tensor: Tensor) -> Tensor:
+        """Notes that a tensor is a number of Python's own, as a counter is."""
+        self.numbers[id(tensor)] = tensor
+        return tensor
 
     def view(self, value: Any, base: Any) -> Any:
         """Notes that one tensor shows the elements of another one."""

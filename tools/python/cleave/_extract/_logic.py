@@ -53,7 +53,7 @@ def _joined(ext: Extraction, first: Any, later: Callable[[], Any], both: bool, t
         second = later()
         if not isinstance(second, Tensor) and type(second) in (bool, np.bool_):
             return predicate if bool(second) == both else second
-        if isinstance(second, Tensor) and second.size == 1 and second.dtype == "bool" and _is_bool(first):
+        if isinstance(second, Tensor) and second.size == 1 and second._known()[0] == "bool" and _is_bool(first):
             second = predicate_of(second, ext)
             return predicate & second if both else predicate | second
         known = second
@@ -72,7 +72,7 @@ def _joined(ext: Extraction, first: Any, later: Callable[[], Any], both: bool, t
 
 
 def _is_bool(value: Any) -> bool:
-    return isinstance(value, Tensor) and value.dtype == "bool"
+    return isinstance(value, Tensor) and value._known()[0] == "bool"
 
 
 def and_(first: Any, *later: Callable[[], Any], total: bool | None = None) -> Any:

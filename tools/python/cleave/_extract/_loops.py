@@ -7,12 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from .. import _cleave
 from .._tensor import Tensor
 from .._where import here
 from ._branches import choose, fits, predicate_of, typed, widen, zeros
-from ._extraction import Again, Dead, Extraction, Probe, current, dtype_of, is_number, is_numeric, operand_of, tensor_of, type_text
+from ._extraction import Again, Dead, Extraction, current, dtype_of, is_number, is_numeric, operand_of, tensor_of, type_text
 from ._logic import and_, not_
 from ._state import UNBOUND, Snapshot, Tree, Variable, variables_of
+from ._statements import touched
 from ._walks import Unrolled, walk_of
 
 Names = tuple[str, ...]
@@ -116,6 +118,9 @@ class _Loop:
         wanted = ext.known.dtypes.get((self.path, leaf.path))
         if is_number(value):
             wanted = wanted or dtype_of(value, ext)[0]
+            if wanted == "i32" and not -2**31 <= value < 2**31:
+                ext.fail("value", f"`{leaf.path}` starts as {value}, which a loop carries as i32; that holds -2147483648 to 2147483647: take a NumPy "
+                         f"number, numpy.int64({value})", self._place_of(leaf.path))
         self._leaves.append(leaf)
         self.initial.append(typed(value, wanted, ext))
         self.names.append(leaf.path)
@@ -144,12 +149,12 @@ class _Loop:
 
     def _note_unsure(self, name: str, value: Any) -> None:
         self.ext.unsure[id(value)] = (value, f"`{name}` is not bound where the loop at line {self.place.line} makes no trip, and in its first "
-                                      "trip until it is assigned; bind it before the loop", None)
+                                      "trip until it is assigned; bind it before the loop")
 
     def yielded(self, dead: bool) -> list[Any]:
         """What the body leaves for the next trip."""
         if dead:
-            return list(self.inside)
+            return [operand_of(each, self.ext) for each in self.inside]
         ext = self.ext
         end = Snapshot(self._everything, ext)
         self.end = end
@@ -186,8 +191,15 @@ class _Loop:
                 isinstance(a.value, list) and isinstance(b.value, list) and len(a.value) != len(b.value)
                 for a, b in zip(_all(old), _all(new))):
             self.ext.fail("carried", f"the list `{name}` grows or shrinks in a loop of the program: allocate an array before the loop and "
-                          "write x[i] = v, or let the loop unroll: for i in cleave.unrolled(range(n))", self.place)
-        self.ext.fail("carried", f"`{name}` changes from trip to trip: {_outline(old)} before and {_outline(new)} after", self.place)
+                          "write x[i] = v, or let the loop unroll: for i in cleave.unrolled(range(n))", self._place_of(name))
+        self.ext.fail("carried", f"`{name}` changes from trip to trip: {_outline(old)} before and {_outline(new)} after", self._place_of(name))
+
+    def _place_of(self, path: str) -> Any:
+        """Where the body changes a variable."""
+        code = self.body.__code__
+        name = path.split("[")[0].split(".")[0]
+        place = touched.get((code.co_filename, code.co_name, code.co_firstlineno), {}).get(name)
+        return self.place if place is None else _cleave.Location(code.co_filename, *place)
 
     def _next(self, before: Tree, old: Tree, new: Tree) -> Any:
         """The value of a leaf for the next trip; nothing if the loop does not carry it."""
@@ -200,10 +212,10 @@ class _Loop:
                 ext.known.carried.setdefault(self.path, {})[new.path] = None
                 raise Again
             ext.fail("carried", f"`{new.path}` changes from trip to trip: {type_text(old.value)} before and {type_text(new.value)} after; a loop "
-                     "of the program carries numbers and arrays", self.place)
+                     "of the program carries numbers and arrays", self._place_of(new.path))
         if not is_numeric(new.value):
             ext.fail("carried", f"`{new.path}` changes from trip to trip: {type_text(old.value)} before and {type_text(new.value)} after",
-                     self.place)
+                     self._place_of(new.path))
         wanted, shape = old.value._known()
         if old.value._operand.poisoned or isinstance(new.value, Tensor) and new.value._operand.poisoned:
             return operand_of(new.value, ext)
@@ -223,7 +235,7 @@ class _Loop:
             if id(new.value) in ext.weak and id(old.value) in ext.weak:
                 return typed(new.value, wanted, ext)
         ext.fail("carried", f"`{new.path}` changes its type from trip to trip: {type_text(old.value)} before and {type_text(new.value)} after; "
-                 "give it one type before the loop", self.place)
+                 "give it one type before the loop", self._place_of(new.path))
 
     def finish(self, operands: list[Any], at_least_once: bool) -> None:
         """Gives the variables their values behind the loop."""
@@ -236,8 +248,7 @@ class _Loop:
                 self.ext.weak[id(result)] = (result, self.path, name)
         self._fill(results)
         for name, variable in self._unbound.items():
-            end = self.end.trees[name].value if hasattr(self, "end") else None
-            if not at_least_once or id(end) in self.ext.unsure:
+            if not at_least_once or not hasattr(self, "end") or self.ext.doubt(self.end.trees[name].value):
                 self._note_unsure(name, variable.get())
         for name in self._temporary:
             if name in self._variables:
@@ -259,22 +270,28 @@ class _For(_Loop):
         ext, owner = self.ext, self.ext.owner
         self.begin(self.body, self.stop)
         ext.regions += 1
+        inside: Any = None
         try:
             count = operand_of(walk.count, ext)
             counter, inside = owner.begin_for(count, self.initial, self.names, None, None, None, self.place)
             self.put(inside)
             dead, stopped = False, None
             try:
-                self.body(walk.item(Tensor(counter, owner)))
+                self.body(walk.item(ext.python_number(Tensor(counter, owner))))
                 if self.stop is not None:
                     stopped = predicate_of(self.stop(), ext)
             except Dead:
                 dead = True
-            except Probe:
-                owner.end_for(inside, self.names, None, self.place)
-                raise
             until = None if stopped is None or stopped is False else operand_of(stopped, ext)
-            after = owner.end_for([operand_of(each, ext) for each in self.yielded(dead)], self.names, until, self.place)
+            yields = self.yielded(dead)
+        except Again:
+            raise
+        except BaseException:  # the loop is complete where a message is made, or where a first call is tried
+            if inside is not None:
+                owner.end_for(inside, self.names, None, self.place)
+            raise
+        else:
+            after = owner.end_for(yields, self.names, until, self.place)
         finally:
             ext.regions -= 1
             ext.leave()
@@ -286,25 +303,27 @@ class _While(_Loop):
         ext, owner = self.ext, self.ext.owner
         self.begin(test, self.body, self.stop)
         ext.regions += 1
+        tested = False
+        inside = owner.begin_while(self.initial, self.names, None, None, self.place)
         try:
-            inside = owner.begin_while(self.initial, self.names, None, None, self.place)
             self.put(inside)
-            tested = False
+            goes_on = predicate_of(test() if self.stop is None else and_(not_(self.stop()), test), ext)
+            owner.condition(operand_of(goes_on, ext), self.place)
+            tested, dead = True, False
             try:
-                goes_on = predicate_of(test() if self.stop is None else and_(not_(self.stop()), test), ext)
-                owner.condition(operand_of(goes_on, ext), self.place)
-                tested = True
-                dead = False
-                try:
-                    self.body()
-                except Dead:
-                    dead = True
-            except Probe:
-                if not tested:
-                    owner.condition(operand_of(False, ext), self.place)
-                owner.end_while(inside, self.names, self.place)
-                raise
-            after = owner.end_while([operand_of(each, ext) for each in self.yielded(dead)], self.names, self.place)
+                self.body()
+            except Dead:
+                dead = True
+            yields = self.yielded(dead)
+        except Again:
+            raise
+        except BaseException:
+            if not tested:
+                owner.condition(operand_of(False, ext), self.place)
+            owner.end_while(inside, self.names, self.place)
+            raise
+        else:
+            after = owner.end_while(yields, self.names, self.place)
         finally:
             ext.regions -= 1
             ext.leave()

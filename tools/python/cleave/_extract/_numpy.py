@@ -7,18 +7,23 @@ from typing import Any
 import numpy as np
 
 from .. import functions
-from .._tensor import _FUNCTIONS, Tensor
+from .._tensor import Tensor
 from ._extraction import Extraction, tensor_of
 
 _VIEWS = {"reshape", "ravel", "transpose", "swapaxes", "squeeze", "expand_dims", "moveaxis", "diagonal", "atleast_1d", "asarray"}
 
 
-def _stacked(values: Any, ext: Extraction, dtype: Any) -> Any:
+#: Functions of the vocabulary that take their arguments as NumPy's do.
+_SAME = {**{name: name for name in ("sum", "max", "min", "mean", "any", "all", "prod", "argmax", "argmin", "stack", "where", "roll", "reshape",
+                                    "expand_dims", "tile")}, "concatenate": "concat", "amax": "max", "amin": "min"}
+
+
+def stacked(values: Any, ext: Extraction, dtype: Any = None) -> Any:
     """`numpy.array` of nested lists with tensors in them."""
     if isinstance(values, Tensor):
         result = values
     elif isinstance(values, (list, tuple)):
-        parts = [_stacked(each, ext, None) for each in values]
+        parts = [stacked(each, ext) for each in values]
         result = functions.stack(_alike([tensor_of(each, ext) for each in parts]))
     else:
         return values
@@ -27,18 +32,18 @@ def _stacked(values: Any, ext: Extraction, dtype: Any) -> Any:
 
 def _alike(tensors: list[Tensor]) -> list[Tensor]:
     """Tensors of one element type: that of their sum."""
-    if len({each.dtype for each in tensors}) == 1:
+    if len({each._known()[0] for each in tensors}) == 1:
         return tensors
     from .._types import dtype_name, numpy_dtype
 
-    wanted = dtype_name(np.result_type(*[numpy_dtype(each.dtype) for each in tensors]))
-    if {"f32"} >= {each.dtype for each in tensors if each.dtype[0] == "f"}:
+    wanted = dtype_name(np.result_type(*[numpy_dtype(each._known()[0]) for each in tensors]))
+    if {"f32"} >= {each._known()[0] for each in tensors if each._known()[0][0] == "f"}:
         wanted = "f32"
-    return [each if each.dtype == wanted else each.astype(wanted) for each in tensors]
+    return [each if each._known()[0] == wanted else each.astype(wanted) for each in tensors]
 
 
 def _array(ext: Extraction, values: Any, dtype: Any = None, **named: Any) -> Any:
-    return _stacked(values, ext, dtype)
+    return stacked(values, ext, dtype)
 
 
 def _copy(ext: Extraction, value: Any) -> Any:
@@ -52,7 +57,7 @@ def _isscalar(ext: Extraction, value: Any) -> bool:
 def _like(name: str) -> Callable[..., Any]:
     def made(ext: Extraction, value: Any, *rest: Any, dtype: Any = None, **named: Any) -> Any:
         shape = tuple(value.shape)
-        wanted = value.dtype if dtype is None else dtype
+        wanted = value._known()[0] if dtype is None else dtype
         if name == "full":
             return functions.full(shape, rest[0], dtype=wanted)
         return functions.zeros(shape, dtype=wanted) if name == "zeros" else functions.ones(shape, dtype=wanted)
@@ -79,10 +84,9 @@ def apply(ext: Extraction, function: Any, arguments: tuple[Any, ...], named: dic
     except TypeError as refused:
         if "cannot be traced" not in str(refused):
             raise
-        found = getattr(functions, _FUNCTIONS.get(name, name), None)
-        if found is None or isinstance(function, np.ufunc):
+        if name not in _SAME:
             return on_host("no operation of the vocabulary computes it")
-        value = found(*arguments, **named)
+        value = getattr(functions, _SAME[name])(*arguments, **named)
     if name in _VIEWS and isinstance(value, Tensor) and arguments and isinstance(arguments[0], Tensor):
         return ext.view(value, arguments[0])
     return value

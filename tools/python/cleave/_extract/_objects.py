@@ -94,6 +94,8 @@ def set_item(value: Any, base: Any, index: Any) -> Any:
         return base
     if isinstance(base, (Tensor, np.ndarray)):
         return _update(ext, base, index, value)
+    if isinstance(base, (list, tuple, dict)) and not isinstance(index, Tensor) and _holds(base, index, value):
+        return base  # a part of it was written in place
     _check_container(base, ext)
     if isinstance(base, (list, dict)) and isinstance(index, Tensor):
         literal = index._operand.literal
@@ -103,6 +105,13 @@ def set_item(value: Any, base: Any, index: Any) -> Any:
         index = literal
     base[index] = value
     return base
+
+
+def _holds(base: Any, index: Any, value: Any) -> bool:
+    try:
+        return base[index] is value
+    except (LookupError, TypeError):
+        return False
 
 
 def aug_item(symbol: str, base: Any, index: Any, value: Any) -> Any:
@@ -134,11 +143,11 @@ def aug(symbol: str, old: Any, value: Any) -> Any:
     if old.ndim and isinstance(new, Tensor) and not new._operand.poisoned:
         if new.shape != old.shape:
             ext.fail("shape", f"`{symbol}=` changes an array in place: {old.type} cannot take a result of {new.type}")
-        if new.dtype != old.dtype:
-            if _kind(new.dtype) > _kind(old.dtype):
+        if new._known()[0] != old._known()[0]:
+            if _kind(new._known()[0]) > _kind(old._known()[0]):
                 ext.fail("type", f"`{symbol}=` changes an array in place: {old.type} cannot take a result of {new.type}; write "
                          f"x = x {symbol} …")
-            new = new.astype(old.dtype)
+            new = new.astype(old._known()[0])
         ext.written(old, f"line {here().line}")
     return new
 

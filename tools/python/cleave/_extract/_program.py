@@ -102,6 +102,7 @@ class _Attempt:
         self.inputs = {name: Tensor(self.owner.input(name, str(type_), model._place), self.owner) for name, type_ in types_.items()}
         wide = any(type_.dtype == "f64" for type_ in types_.values())
         self.ext = Extraction(self.owner, known, "f64" if wide else "f32")
+        self.ext.scalars = list(self.inputs.values())
 
     def record(self) -> tuple[_cleave.Program, Any]:
         model, owner, ext = self.model, self.owner, self.ext

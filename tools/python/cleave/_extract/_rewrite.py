@@ -113,28 +113,28 @@ def _rewrite(node: Any, file: str) -> None:
         if isinstance(argument, ast.arg):
             argument.annotation = None
     try:
-        _steps(node)
+        _steps(node, file)
     except Refused as refused_late:
         raise NotExtracted([(refused_late.message, _location(refused_late.node, file))]) from None
     ast.fix_missing_locations(node)
 
 
-def _steps(node: Any) -> None:
+def _steps(node: Any, file: str) -> None:
     stores = Stores(node)
     node.body = [made for each in node.body for made in _list(stores.visit(each))]
     mark_unsure(node)
     Exits().function(node)
     mark_live(node)
-    Statements(_inner).function(node)
+    Statements(lambda inner: _inner(inner, file), file).function(node)
 
 
-def _inner(node: Any) -> None:
+def _inner(node: Any, file: str) -> None:
     """A function inside of another one; its decorators and defaults belong to the outer one."""
     expressions = Expressions()
     node.decorator_list = [expressions.visit(each) for each in node.decorator_list]
     node.args.defaults = [expressions.visit(each) for each in node.args.defaults]
     node.args.kw_defaults = [each if each is None else expressions.visit(each) for each in node.args.kw_defaults]
-    _steps(node)
+    _steps(node, file)
 
 
 def _list(made: Any) -> list[Any]:
@@ -147,11 +147,15 @@ def _compiled(tree: Any, function: types.FunctionType) -> types.CodeType:
     args = ast.arguments([], [ast.arg(name) for name in [RUNTIME, *free]], None, [], [], None, [])
     # Defaults are those of the function itself; place holders keep their number.
     inner = ast.FunctionDef(tree.name, _without_defaults(tree.args), tree.body, [])
-    outer = ast.FunctionDef("_outer", args, [inner], [])
+    # The function's own name, if it reads it, is a variable of the module or of the function around it.
+    own: list[ast.stmt] = [] if tree.name in free else [ast.Global([tree.name])]
+    outer = ast.FunctionDef("_outer", args, [*own, inner], [])
     for each in (inner, outer):
         each.returns = None
         each.type_params = []
         ast.copy_location(each, tree)
+    for line in own:
+        ast.copy_location(line, tree)
     module = ast.fix_missing_locations(ast.Module([outer], []))
     code = compile(module, function.__code__.co_filename, "exec", flags=function.__code__.co_flags & _FUTURE, dont_inherit=True)
     outer_code = next(each for each in code.co_consts if isinstance(each, types.CodeType))

@@ -14,12 +14,13 @@ from ._logic import and_, compare, in_, not_, not_in, or_
 from ._loops import for_, while_
 from ._objects import attribute, aug, aug_attr, aug_item, item, lost, set_attr, set_item
 from ._texts import percent, text
+from ._unmerged import Unmerged
 from ._walks import Range, Side
 
 slice = builtins.slice
 
 __all__ = ["and_", "assert_", "attribute", "aug", "aug_attr", "aug_item", "chosen", "compare", "do", "each", "either", "f", "for_", "if_", "in_", "item",
-           "lost", "not_", "not_in", "or_", "percent", "raise_", "read", "set_attr", "set_item", "slice", "text", "while_", "within"]
+           "lost", "not_", "not_in", "or_", "percent", "raise_", "read", "returned", "set_attr", "set_item", "slice", "text", "while_", "within"]
 
 
 def read(later: Callable[[], Any], name: str) -> Any:
@@ -31,10 +32,31 @@ def read(later: Callable[[], Any], name: str) -> Any:
         value = later()
     except NameError:
         ext.fail("value", f"`{name}` is not bound here")
-    known = ext.unsure.get(id(value))
-    if known is not None and known[0] is value:
-        ext.fail("value", known[1])
+    doubt = ext.doubt(value)
+    if doubt is not None:
+        ext.fail("value", doubt)
     return value
+
+
+def returned(value: Any) -> Any:
+    """What a function returns."""
+    if current() is not None:
+        for leaf in _leaves(value):
+            if isinstance(leaf, Unmerged):
+                leaf._fail()
+            if isinstance(leaf, Tensor) and leaf._stale is not None:
+                raise ValueError(leaf._stale)
+    return value
+
+
+def _leaves(value: Any) -> Any:
+    if isinstance(value, (list, tuple)):
+        for each_ in value:
+            yield from _leaves(each_)
+    elif isinstance(value, dict):
+        yield from _leaves(list(value.values()))
+    else:
+        yield value
 
 
 def each(iterable: Any) -> Any:

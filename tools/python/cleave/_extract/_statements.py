@@ -9,11 +9,39 @@ from ._expressions import Expressions
 from ._tree import assign, function, load, parameters_of, placed, runtime, stored, text_tuple
 
 
+#: By file, name and line of a function made here: the places that change a name last.
+touched: dict[tuple[str, str, int], dict[str, tuple[int, int]]] = {}
+
+
+def _touched(nodes: list[Any]) -> dict[str, tuple[int, int]]:
+    """By name: where a piece of code assigns it, or calls a method of it, last."""
+    places: dict[str, tuple[int, int]] = {}
+    for node in nodes:
+        for each in ast.walk(node):
+            name = ""
+            if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store):
+                name = each.id
+            elif isinstance(each, ast.Call) and isinstance(each.func, ast.Attribute):
+                base: Any = each.func.value
+                while isinstance(base, (ast.Attribute, ast.Subscript)):
+                    base = base.value
+                name = base.id if isinstance(base, ast.Name) else ""
+                if name == "_x" and each.func.attr == "set_attr":
+                    base = each.args[1]
+                    while isinstance(base, (ast.Attribute, ast.Subscript)):
+                        base = base.value
+                    name = base.id if isinstance(base, ast.Name) else ""
+            place = (getattr(each, "lineno", 0), getattr(each, "col_offset", 0) + 1)
+            if name and place >= places.get(name, (0, 0)):
+                places[name] = place
+    return places
+
+
 class Statements:
     """Rewrites the statements of one function. `inner` rewrites the functions in it."""
 
-    def __init__(self, inner: Callable[[Any], None]) -> None:
-        self._inner = inner
+    def __init__(self, inner: Callable[[Any], None], file: str) -> None:
+        self._inner, self._file = inner, file
         self._count = 0
         self._in_functions: dict[str, None] = {}  # the names that functions made here bind
 
@@ -58,10 +86,13 @@ class Statements:
         """A function of statements of the user's, which bind names of the function around."""
         names = list(stored([*(first or []), *nodes]))
         self._in_functions.update(dict.fromkeys(names))
+        made = placed(function(name, parameters, []), like)
+        touched[self._file, made.name, made.lineno] = _touched(nodes)
         body = [*(first or []), *self._block(nodes)]
         if names:
             body.insert(0, ast.Nonlocal(names))
-        return placed(function(name, parameters, body), like)
+        made.body = body
+        return placed(made, like)
 
     def _number(self) -> int:
         self._count += 1

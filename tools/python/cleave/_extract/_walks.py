@@ -79,7 +79,7 @@ def _count(given: Range, ext: Extraction) -> Any:
     from .. import functions
 
     for bound in (given.start, given.stop, given.step):
-        if isinstance(bound, Tensor) and (bound.dtype[0] not in "iu" or bound.ndim):
+        if isinstance(bound, Tensor) and (bound._known()[0][0] not in "iu" or bound.ndim):
             ext.fail("type", f"a bound of range() is an integer scalar, not {bound.type}")
     if type(given.step) is int and given.step == 0:
         ext.fail("value", "the step of range() is not 0")
