@@ -99,7 +99,7 @@ class Extraction:
 
     def view(self, value: Any, base: Any) -> Any:
         """Notes that one tensor shows the elements of another one."""
-        if isinstance(value, Tensor) and isinstance(base, Tensor) and value is not base:
+        if isinstance(value, Tensor) and isinstance(base, Tensor) and value is not base and (value.ndim or not base.ndim):
             self._bases[id(value)] = (value, base)
         return value
 

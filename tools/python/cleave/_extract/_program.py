@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import collections
-import functools
 import inspect
 import threading
 import traceback
@@ -25,6 +24,8 @@ from ._marks import HostMark
 from ._rewrite import NotExtracted, Rewritten, is_rewritten, rewrite
 
 _MOST_TRIES = 200
+_NO_ARGUMENTS: Any = ((), {})[:run_traced.__code__.co_argcount - 1]
+_OWN = [name for name in ("name", "outputs", "limits", "dims", "static") if name in inspect.signature(TracedModel).parameters]
 
 
 class _Inputs(threading.local):
@@ -76,11 +77,11 @@ class ProgramModel(TracedModel):
         finally:
             _inputs.given = before
 
-    def _record(self, types_: dict[str, Type]) -> tuple[_cleave.Program, Any]:
+    def _record(self, types_: dict[str, Type], form: Any = None) -> tuple[_cleave.Program, Any]:
         rewritten = self._rewrite()
         known = Known()
         for _ in range(_MOST_TRIES):
-            attempt = _Attempt(self, rewritten.function, known, types_)
+            attempt = _Attempt(self, rewritten.function, known, types_, form)
             try:
                 return attempt.record()
             except Again:
@@ -96,7 +97,8 @@ class ProgramModel(TracedModel):
 class _Attempt:
     """One recording of a program."""
 
-    def __init__(self, model: ProgramModel, function: Any, known: Known, types_: dict[str, Type]) -> None:
+    def __init__(self, model: ProgramModel, function: Any, known: Known, types_: dict[str, Type], form: Any) -> None:
+        self.form = form
         self.model, self.function, self.known = model, function, known
         self.owner = _cleave.Recorder(model.name)
         self.inputs = {name: Tensor(self.owner.input(name, str(type_), model._place), self.owner) for name, type_ in types_.items()}
@@ -106,11 +108,8 @@ class _Attempt:
 
     def record(self) -> tuple[_cleave.Program, Any]:
         model, owner, ext = self.model, self.owner, self.ext
-        arguments = []
-        assert model._nests is not None
-        for name, nest in zip(model._parameters_of_function, model._nests):
-            argument = rebuild(nest, iter([self.inputs[path] for path, _ in flatten(nest, name)]))
-            arguments.append(argument)
+        arguments, named = self._arguments()
+        for argument in [*arguments, *named.values()]:
             _note_local(argument, ext)
         ext.note_outside(model._function)
         traces.stack.append(owner)
@@ -118,7 +117,7 @@ class _Attempt:
         result = None
         try:
             try:
-                result = run_traced(self.function, arguments)
+                result = run_traced(lambda: self.function(*arguments, **named), *_NO_ARGUMENTS)
                 model._return(owner, result)
             except Dead:
                 result = None
@@ -136,6 +135,14 @@ class _Attempt:
         program = self._finish()
         program.raise_errors()
         return program, result
+
+    def _arguments(self) -> tuple[list[Any], dict[str, Any]]:
+        model: Any = self.model
+        if self.form is not None:
+            arguments, named = model._signature.spread(self.form.filled(self.inputs))
+            return list(arguments), dict(named)
+        return [rebuild(nest, iter([self.inputs[path] for path, _ in flatten(nest, name)]))
+                for name, nest in zip(model._parameters_of_function, model._nests)], {}
 
     def _finish(self) -> _cleave.Program:
         limits = self.model._limits
@@ -270,17 +277,15 @@ def program(*arguments: Any, **named: Any) -> Any:
     that is called is extracted, too; every other function is called on the host, in place. Takes the arguments of `trace`. What cannot be
     extracted is one cleave.Error at its line, before anything runs.
     """
-    own = {key: named.pop(key, None) for key in ("name", "outputs", "limits", "dims")}
+    own = {key: named.pop(key, None) for key in _OWN}
     options = Options.of(named)
 
     def made(function: Any, types_: Sequence[Any]) -> ProgramModel:
         if isinstance(function, HostMark):
             raise TypeError("cleave: program() takes a function that is extracted, not one marked by `host`")
-        return ProgramModel(function, types_, options=options, **own)
+        return ProgramModel(function, types=types_, options=options, **own)
 
     if arguments and callable(arguments[0]) and not isinstance(arguments[0], type) and not hasattr(arguments[0], "dtype"):
         return made(arguments[0], arguments[1:])
     return lambda function: made(function, arguments)
 
-
-_ = functools
