@@ -136,10 +136,14 @@ class _Merge:
         self.second: list[Any] = []
         self.names: list[str] = []
         self._weak: list[bool] = []
+        self._shown: list[tuple[Any, Any]] = []  # the values of the arms
         self._results: list[Any] = []
 
     def take(self, results: list[Any]) -> None:
         self._results = results
+        for result, shown in zip(results, self._shown):
+            for each in shown:
+                self._ext.view(result, each)
         for result, name, weak in zip(results, self.names, self._weak):
             if weak:
                 self._ext.weak[id(result)] = (result, self._path, name)
@@ -168,7 +172,7 @@ class _Merge:
                 raise _Different
             leaves = [self._leaf(one, other) for one, other in zip(a.leaves(), b.leaves())]
         except _Different:
-            for each in (self.first, self.second, self.names, self._weak):
+            for each in (self.first, self.second, self.names, self._weak, self._shown):
                 del each[count:]
             message = self._message(name, a.value, b.value)
             if name == VALUE:
@@ -233,6 +237,7 @@ class _Merge:
         self.second.append(typed(other, wanted, ext) if both else operand_of(_literal(other, wanted), ext))
         self.names.append(a.path)
         self._weak.append(weak)
+        self._shown.append((one, other))
         return lambda: self._results[at]
 
     def _widened(self, tensor: Any, wanted: str) -> bool:

@@ -27,6 +27,7 @@ from ._effects import LaterException, printed
 from ._extraction import Extraction, current
 from ._hosts import NOTHING, UNKNOWN, Call, declared_results
 from ._marks import HostMark
+from ._numpy import ALLOCATING, allocated, apply
 from ._objects import changes_itself, check_local_container, set_attr
 from ._texts import called, holds_values
 
@@ -330,7 +331,8 @@ def _of_array_method(function: Any, owner: Any, ext: Extraction, results: Any) -
             from ._extraction import tensor_of
 
             return getattr(tensor_of(owner, ext), name)(*arguments, **named)
-        return function(*arguments, **named)
+        value = function(*arguments, **named)
+        return allocated(ext, name, value) if name == "copy" else value
 
     return method
 
@@ -357,9 +359,8 @@ def _of_numpy(function: Any, ext: Extraction, results: Any) -> Any:
 
     def applied(*arguments: Any, **named: Any) -> Any:
         if not holds_values((arguments, named)):
-            return function(*arguments, **named)
-        from ._numpy import apply
-
+            value = function(*arguments, **named)
+            return allocated(ext, name, value) if name in ALLOCATING else value
         return apply(ext, function, arguments, named, lambda why: _host(function, ext, results, why)(*arguments, **named))
 
     return applied

@@ -35,6 +35,8 @@ class Known:
         self.carried: dict[Any, dict[str, None]] = {}  # parts of objects that a loop changes
         self.dtypes: dict[tuple[Any, str], str] = {}  # of values that start as numbers
         self.shapes: dict[tuple[Any, str], Any] = {}  # place holders for names that are not bound
+        self.stale: dict[tuple[Any, str], str] = {}  # values that a loop carries and that may not be read: why
+        self.links: dict[tuple[Any, str], set[str]] = {}  # the other names of what a variable holds from the second trip on
         self.results: dict[Any, Any] = {}  # of host calls: the nest and types of their results
         self.logs: dict[Any, list[Any]] = {}  # results of host calls that were made already
         self.replayed: list[tuple[Any, Any]] | None = None  # the calls of a run that looks for types
@@ -54,7 +56,8 @@ class Extraction:
         self.scalars: list[Tensor] = []  # scalars that are arguments, of NumPy's types
         self.outside: dict[int, Any] = {}  # containers and arrays from outside of the program, by id()
         self.marks: list[Tensor] = []  # arrays that were written under another name
-        self._bases: dict[int, tuple[Tensor, Any]] = {}  # of views: what they show
+        self._bases: dict[int, tuple[Tensor, list[Tensor]]] = {}  # of views: what they may show
+        self.last_return: Any = None  # where a function returned last
         self.hosts: list[tuple[str, str, _cleave.Location]] = []
         self.regions = 0
         self._path: list[Any] = [()]
@@ -98,25 +101,40 @@ class Extraction:
         return tensor
 
     def view(self, value: Any, base: Any) -> Any:
-        """Notes that one tensor shows the elements of another one."""
+        """Notes that one tensor may show the elements of another one."""
         if isinstance(value, Tensor) and isinstance(base, Tensor) and value is not base and (value.ndim or not base.ndim):
-            self._bases[id(value)] = (value, base)
+            self._bases.setdefault(id(value), (value, []))[1].append(base)
         return value
 
-    def root(self, value: Any) -> Any:
-        """The array that a view shows in the end."""
-        while id(value) in self._bases and self._bases[id(value)][0] is value:
-            value = self._bases[id(value)][1]
-        return value
+    def roots(self, value: Any) -> dict[int, Any]:
+        """The arrays whose elements a tensor may show in the end."""
+        found: dict[int, Any] = {}
+        pending, seen = [value], set()
+        while pending:
+            each = pending.pop()
+            if id(each) in seen:
+                continue
+            seen.add(id(each))
+            bases = self._bases.get(id(each))
+            if bases is None:
+                found[id(each)] = each
+            else:
+                pending += bases[1]
+        return found
+
+    def share(self, a: Any, b: Any) -> bool:
+        """Whether two tensors may show the same elements."""
+        return isinstance(a, Tensor) and isinstance(b, Tensor) and not self.roots(a).keys().isdisjoint(self.roots(b))
 
     def written(self, value: Any, where: str) -> None:
         """Notes a store into an array: what shares its elements cannot be read any more, other than by the name that was written."""
         if not isinstance(value, Tensor):
             return
-        root = self.root(value)
+        roots = self.roots(value)
         message = (f"cleave: this array shares its memory with one that was written at {where}, and would show the change; copy it before: "
                    "y = x.copy()")
-        for each in [value, root, *[view for view, _ in self._bases.values() if self.root(view) is root]]:
+        views = [view for view, _ in self._bases.values() if not roots.keys().isdisjoint(self.roots(view))]
+        for each in [value, *roots.values(), *views]:
             if each._stale is None:
                 each._stale = message
                 self.marks.append(each)

@@ -133,6 +133,7 @@ class _Loop:
             tensor = Tensor(each, self.ext.owner)
             inside.append(tensor)
             self.ext.view(tensor, self._leaves[len(inside) - 1].value)
+            tensor._stale = self.ext.known.stale.get((self.path, name))
             if weak:
                 self.ext.weak[id(tensor)] = (tensor, self.path, name)
         self.inside = inside
@@ -140,6 +141,26 @@ class _Loop:
         for name, variable in self._unbound.items():
             self._note_unsure(name, variable.get())
         self._start = Snapshot(self._everything, self.ext)
+        values = self._values(self._start)
+        for name, other in self._links():
+            self.ext.view(values[name], values[other])
+
+    def _links(self) -> list[tuple[str, str]]:
+        return [(name, other) for name in self.names for other in sorted(self.ext.known.links.get((self.path, name), ()))]
+
+    @staticmethod
+    def _values(snapshot: Snapshot) -> dict[str, Any]:
+        return {leaf.path: leaf.value for tree in snapshot.trees.values() for leaf in tree.leaves()}
+
+    def _note_names(self, path: str, old: Any, new: Any) -> None:
+        """Notes which other variables show what a variable holds in the next trip."""
+        ext = self.ext
+        if not isinstance(new, Tensor) or not new.ndim or new is old:
+            return
+        for name, other in self._values(self._start).items():
+            if name != path and isinstance(other, Tensor) and ext.share(new, other) and not ext.share(old, other):
+                ext.known.links.setdefault((self.path, path), set()).add(name)
+                raise Again
 
     def _fill(self, values: list[Any]) -> None:
         new = {id(leaf): value for leaf, value in zip(self._leaves, values)}
@@ -154,7 +175,7 @@ class _Loop:
     def yielded(self, dead: bool) -> list[Any]:
         """What the body leaves for the next trip."""
         if dead:
-            return [operand_of(each, self.ext) for each in self.inside]
+            return [each._operand for each in self.inside]
         ext = self.ext
         end = Snapshot(self._everything, ext)
         self.end = end
@@ -172,7 +193,8 @@ class _Loop:
                 self._other_shape(name, start, tree)
             for before, old, new in zip(self._before.trees[name].leaves(), start.leaves(), tree.leaves()):
                 yields[id(before)] = self._next(before, old, new)
-                if isinstance(new.value, Tensor) and ext.root(new.value) is ext.root(old.value):
+                self._note_names(new.path, old.value, new.value)
+                if ext.share(new.value, old.value):
                     self._shared.add(id(before))
         if ext.owner.has_errors:
             from ._extraction import Mistake
@@ -216,9 +238,13 @@ class _Loop:
         if not is_numeric(new.value):
             ext.fail("carried", f"`{new.path}` changes from trip to trip: {type_text(old.value)} before and {type_text(new.value)} after",
                      self._place_of(new.path))
+        if isinstance(new.value, Tensor) and new.value._stale is not None and new.value is not old.value:
+            if ext.known.stale.setdefault((self.path, new.path), new.value._stale) != old.value._stale:
+                raise Again
+            return new.value._operand
         wanted, shape = old.value._known()
         if old.value._operand.poisoned or isinstance(new.value, Tensor) and new.value._operand.poisoned:
-            return operand_of(new.value, ext)
+            return new.value._operand if isinstance(new.value, Tensor) else operand_of(new.value, ext)
         if is_number(new.value):
             given = dtype_of(new.value, ext)
             if shape == () and fits(new.value, wanted):
@@ -226,7 +252,7 @@ class _Loop:
         else:
             given = dtype_of(new.value, ext)
             if given == (wanted, shape):
-                return operand_of(tensor_of(new.value, ext), ext)
+                return tensor_of(new.value, ext)._operand
         if given[1] == shape:
             if id(old.value) in ext.weak and widen(ext, old.value, given[0]):
                 raise Again
@@ -244,9 +270,13 @@ class _Loop:
             if id(leaf) in self._shared:
                 self.ext.view(result, leaf.value)
         for result, name, weak in zip(results, self.names, self._weak):
+            result._stale = self.ext.known.stale.get((self.path, name))
             if weak:
                 self.ext.weak[id(result)] = (result, self.path, name)
         self._fill(results)
+        values = self._values(Snapshot(self._everything, self.ext))
+        for name, other in self._links():
+            self.ext.view(values[name], values[other])
         for name, variable in self._unbound.items():
             if not at_least_once or not hasattr(self, "end") or self.ext.doubt(self.end.trees[name].value):
                 self._note_unsure(name, variable.get())

@@ -8,7 +8,7 @@ import numpy as np
 
 from .. import functions
 from .._tensor import Tensor
-from ._extraction import Extraction, tensor_of
+from ._extraction import Extraction, dtype_of, tensor_of
 
 _VIEWS = {"reshape", "ravel", "transpose", "swapaxes", "squeeze", "expand_dims", "moveaxis", "diagonal", "atleast_1d", "asarray"}
 
@@ -71,6 +71,22 @@ OWN: dict[Any, Callable[..., Any]] = {
     np.shape: lambda ext, x: x.shape, np.ndim: lambda ext, x: x.ndim, np.size: lambda ext, x: x.size}
 for _name in ("float32", "float64", "int32", "int64"):
     OWN[getattr(np, _name)] = lambda ext, x, name=_name: tensor_of(x, ext).astype(name)  # type: ignore[misc]
+
+
+#: Functions that make an array, which the program may write to: it is a value of the program from the start.
+ALLOCATING = {"zeros", "ones", "empty", "full", "zeros_like", "ones_like", "empty_like", "full_like", "eye", "identity", "array", "copy"}
+
+
+def allocated(ext: Extraction, name: str, value: Any) -> Any:
+    """The array that a function made, as a value of the program."""
+    if not isinstance(value, np.ndarray) or not value.ndim or value.dtype.kind not in "biuf":
+        return value
+    dtype, shape = dtype_of(value, ext)
+    if name.startswith(("zeros", "empty")):
+        return functions.zeros(shape, dtype=dtype)
+    if name.startswith("ones"):
+        return functions.ones(shape, dtype=dtype)
+    return tensor_of(value, ext)
 
 
 def apply(ext: Extraction, function: Any, arguments: tuple[Any, ...], named: dict[str, Any], on_host: Callable[[str], Any]) -> Any:

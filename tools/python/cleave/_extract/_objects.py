@@ -71,6 +71,8 @@ def _update(ext: Extraction, base: Any, index: Any, value: Any, how: str = "set"
     except ImportError:
         from ._plain_update import updated
     _own_array(ext, base)
+    if type(value) is float and tensor_of(base, ext)._known()[0][0] in "iu":
+        value = int(value)  # as NumPy does
     new = updated(tensor_of(base, ext), index, value, how)
     ext.written(base, f"line {here().line}")
     return new
@@ -79,7 +81,10 @@ def _update(ext: Extraction, base: Any, index: Any, value: Any, how: str = "set"
 def _own_array(ext: Extraction, base: Any) -> None:
     if not isinstance(base, np.ndarray):
         return
-    if id(base) in ext.outside:
+    shown: Any = base
+    while isinstance(shown, np.ndarray) and id(shown) not in ext.outside:
+        shown = shown.base
+    if shown is not None and id(shown) in ext.outside:
         ext.fail("unsupported", "this writes to an array from outside of the program; copy it first: x = x.copy()")
     # The variable, the arguments of the functions in between, and the argument of getrefcount hold it.
     if not ext.regions and sys.getrefcount(base) > 6:

@@ -118,7 +118,11 @@ class _Attempt:
         try:
             try:
                 result = run_traced(lambda: self.function(*arguments, **named), *_NO_ARGUMENTS)
-                model._return(owner, result)
+                try:
+                    model._return(owner, result)
+                except (TypeError, ValueError) as wrong:
+                    owner.error("type", str(wrong).removeprefix("cleave: "), ext.last_return or model._place)
+                    raise Mistake(str(wrong)) from None
             except Dead:
                 result = None
         except (Again, Probe):

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .._tensor import Tensor
+from .._where import here
 from ._branches import either, if_
 from ._calls import do, f
 from ._effects import assert_, raise_
@@ -40,7 +41,9 @@ def read(later: Callable[[], Any], name: str) -> Any:
 
 def returned(value: Any) -> Any:
     """What a function returns."""
-    if current() is not None:
+    ext = current()
+    if ext is not None:
+        ext.last_return = here()
         for leaf in _leaves(value):
             if isinstance(leaf, Unmerged):
                 leaf._fail()

@@ -64,7 +64,7 @@ def walk_of(iterable: Any, ext: Extraction) -> Walk | None:
         if not iterable.ndim:
             ext.fail("type", f"a loop goes through the first axis of a tensor; {iterable.type} is a scalar: write range(n)")
         tensor = iterable
-        return Walk(tensor.shape[0], lambda counter: tensor[counter])
+        return Walk(tensor.shape[0], lambda counter: ext.view(tensor[counter], tensor))
     if isinstance(iterable, Side):
         return Walk(iterable.count, iterable.item)
     return None
