@@ -3,16 +3,17 @@ import contextlib
 import io
 import re
 
-import numpy as np
 import pytest
 
 import cleave
 from program_support.marked import functions
+from program_support.running import Outcome, difference
 
 FILES = ["wrong_control", "wrong_types", "wrong_writes", "wrong_calls"]
-HELPERS = ("nothing", "text", "complexes", "objects", "pairs", "raising", "declared")
 
-wrong = [pytest.param(case, id=case.name) for file in FILES for case in functions(file, HELPERS) if case.line]
+cases = [case for file in FILES for case in functions(file)]
+wrong = [pytest.param(case, id=case.name) for case in cases if case.line]
+right = [pytest.param(case, id=case.name) for case in cases if not case.line and case.function.__module__ == "programs.wrong_writes"]
 
 
 def test_there_are_wrong_programs():
@@ -29,3 +30,9 @@ def test_a_wrong_program_is_an_error_of_its_line(case):
     assert error.line == case.line, f"line {error.line} instead of {case.line}: {error}"
     assert re.search(case.message, str(error)), str(error)
     assert printed.getvalue() == "", "a part of the program ran before the error"
+
+
+@pytest.mark.parametrize("case", right)
+def test_a_write_that_does_not_show_is_right(case):
+    expected, got = Outcome(case.function, case.arguments(), []), Outcome(cleave.program(case.function, device="none"), case.arguments(), [])
+    assert not difference(expected, got, (cleave.Error,))

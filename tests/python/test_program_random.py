@@ -18,8 +18,10 @@ GROUPS = 20
 WAYS = [{"device": "none"}] * 8 + [{"device": "simulated"}, {"device": "simulated", "placement": "accelerator"}]
 
 #: Kinds of statements and expressions, each of which occurs in at least 2 % of the functions.
-KINDS = ["if", "elif", "else", "for", "while", "while True", "nested loop", "break", "continue", "return", "for-else", "while-else", "computed range",
-         "range with a step", "for over a container", "for over a tensor", "assignment", "augmented assignment", "item assignment", "slice assignment",
+KINDS = ["if", "elif", "else", "for", "while", "while True", "nested loop", "break", "continue", "return", "for-else", "while-else",
+         "computed range",
+         "range with a step", "for over a container", "for over a tensor", "assignment", "augmented assignment", "item assignment",
+         "slice assignment",
          "mask assignment", "swap", "nest", "unpacking", "store of an item of a dict", "store of an attribute", "name bound in every arm",
          "conditional expression", "and", "or", "short circuit before an effect", "chained comparison", "computed index", "comprehension",
          "user function", "host call", "host call for its effect", "print", "f-string", "assert", "raise"]

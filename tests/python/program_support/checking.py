@@ -7,7 +7,7 @@ from typing import Any
 
 import cleave
 
-from .drawing import PREAMBLE
+from .preamble import PREAMBLE
 from .running import Outcome, arrays, define, difference
 from .shrinking import shrink
 

@@ -212,7 +212,8 @@ class Expressions:
         return self._pick(
             depth, lambda: f"({d('int')} {compare} {d('int')})", lambda: f"({d('num')} {compare} {d('num')})", lambda: f"(not {d('flag')})",
             lambda: logic("and"), lambda: logic("or"), lambda: logic("and"), lambda: logic("or"), chained,
-            lambda: f"({d('nums')} > {d('num')}).{rng.choice(['any', 'all'])}()", lambda: f"np.{rng.choice(['any', 'all'])}({d('nums')} < {d('num')})",
+            lambda: f"({d('nums')} > {d('num')}).{rng.choice(['any', 'all'])}()",
+            lambda: f"np.{rng.choice(['any', 'all'])}({d('nums')} < {d('num')})",
             lambda: f"({d('int')} % 2 == 0)", lambda: f"({d('flag')} {rng.choice(['==', '!='])} {d('flag')})",
             lambda: f"bool({d('int')})")
 
@@ -223,7 +224,8 @@ class Expressions:
         rng = self.rng
         return self._pick(
             depth, lambda: f"({d('soft')} + {d('num')}) * 0.25", lambda: f"np.{rng.choice(['tanh', 'sin', 'cos'])}({d('soft')})",
-            lambda: f"np.sqrt(abs({d('num')}))", lambda: f"np.exp(-abs({d('soft')}))", lambda: f"{d('softs')}.{rng.choice(['mean', 'max'])}()",
+            lambda: f"np.sqrt(abs({d('num')}))", lambda: f"np.exp(-abs({d('soft')}))",
+            lambda: f"{d('softs')}.{rng.choice(['mean', 'max'])}()",
             lambda: f"{d('softs')}[{self.index(self.width)}]", lambda: f"1.0 / (1.0 + abs({d('num')}))")
 
     def _nums(self, depth: int) -> str:
@@ -233,10 +235,12 @@ class Expressions:
         rng, width = self.rng, self.width
         cut = rng.randint(1, width - 1)
         return self._pick(
-            depth, lambda: f"({d('nums')} + {d('nums')})", lambda: f"({d('nums')} - {d('num')})", lambda: f"{d('nums')} * {rng.choice([0.5, -1.0, 2.0])}",
+            depth, lambda: f"({d('nums')} + {d('nums')})", lambda: f"({d('nums')} - {d('num')})",
+            lambda: f"{d('nums')} * {rng.choice([0.5, -1.0, 2.0])}",
             lambda: f"np.{rng.choice(['maximum', 'minimum'])}({d('nums')}, {d('nums')})",
             lambda: f"np.where({d('nums')} {rng.choice(['<', '>'])} {d('num')}, {d('nums')}, {d('nums')})", lambda: f"{d('nums')}[::-1]",
-            lambda: f"np.abs({d('nums')})", lambda: f"-{d('nums')}", lambda: f"{d('rows')}.sum(axis=0)", lambda: f"{d('rows')}[{self.index(2)}]",
+            lambda: f"np.abs({d('nums')})", lambda: f"-{d('nums')}", lambda: f"{d('rows')}.sum(axis=0)",
+            lambda: f"{d('rows')}[{self.index(2)}]",
             lambda: self._rotated(cut), lambda: f"{d('nums')}.copy()", lambda: f"np.sort({d('nums')})", lambda: f"np.cumsum({d('nums')})",
             lambda: f"np.zeros_like({d('nums')})", lambda: f"{d('ints')}.astype(np.float32)", lambda: self._host("probe_nums", d("nums")))
 
@@ -250,8 +254,10 @@ class Expressions:
 
         rng = self.rng
         return self._pick(
-            depth, lambda: f"({d('ints')} + {d('ints')})", lambda: f"({d('ints')} * {rng.randint(-3, 3)})", lambda: f"({d('ints')} - {d('int')})",
-            lambda: f"np.maximum({d('ints')}, {d('int')})", lambda: f"{d('ints')} // {rng.choice([2, 3, -2])}", lambda: f"{d('ints')}[::-1]",
+            depth, lambda: f"({d('ints')} + {d('ints')})", lambda: f"({d('ints')} * {rng.randint(-3, 3)})",
+            lambda: f"({d('ints')} - {d('int')})",
+            lambda: f"np.maximum({d('ints')}, {d('int')})", lambda: f"{d('ints')} // {rng.choice([2, 3, -2])}",
+            lambda: f"{d('ints')}[::-1]",
             lambda: f"({d('nums')} > {d('num')}).astype(np.int32)", lambda: f"np.where({d('nums')} > 0, {d('ints')}, {d('ints')})")
 
     def _softs(self, depth: int) -> str:
@@ -267,5 +273,7 @@ class Expressions:
             return self.draw(kind, depth - 1)
 
         return self._pick(
-            depth, lambda: f"({d('rows')} + {d('nums')})", lambda: f"({d('rows')} - {d('num')})", lambda: f"np.stack([{d('nums')}, {d('nums')}])",
-            lambda: f"{d('rows')}[::-1]", lambda: f"np.maximum({d('rows')}, {d('nums')})", lambda: f"{d('rows')} * {self.rng.choice([0.5, -1.0])}")
+            depth, lambda: f"({d('rows')} + {d('nums')})", lambda: f"({d('rows')} - {d('num')})",
+            lambda: f"np.stack([{d('nums')}, {d('nums')}])",
+            lambda: f"{d('rows')}[::-1]", lambda: f"np.maximum({d('rows')}, {d('nums')})",
+            lambda: f"{d('rows')} * {self.rng.choice([0.5, -1.0])}")

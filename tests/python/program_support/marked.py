@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 #: The argument of each name.
-ARGUMENTS = {"x": np.float32([0.5, -1, 2, 0.25]), "y": np.float32([1, 2, -3, 4]), "m": np.float32([[1, 2, 3], [-4, 5, 6]]), "n": np.int32(3),
+ARGUMENTS = {"x": np.float32([0.5, -1, 2, 0.25]), "y": np.float32([1, 2, -3, 4]), "m": np.float32([[1, 2, 3], [-4, 5, 6]]),
+                              "n": np.int32(3),
              "t": np.float32(0.5), "q": np.int32([1, -2, 3, 40]), "d": np.float64([1, 2, 3, 0.5])}
 _MARK = re.compile(r"# error: (.*)$")
 

@@ -65,7 +65,7 @@ class Outcome:
 
 
 def difference(expected: Outcome, got: Outcome, errors: tuple[type, ...]) -> str:
-    """How two outcomes differ; "" if they do not. `errors`: the exceptions by which the program may answer those that the function raises."""
+    """How two outcomes differ; "" if they do not. `errors`: the exceptions by which the program may answer those of the function."""
     if expected.raised is not None:
         if got.raised is None:
             return f"value: Python raised {expected.raised!r}, the program returned {got.value!r}"
