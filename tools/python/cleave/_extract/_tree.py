@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any
 
 #: The name by which rewritten code reaches the functions of _runtime.py.
@@ -10,13 +10,20 @@ RUNTIME = "_x"
 
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+_PLAIN = frozenset({"ctx", "op", "ops", "id", "attr", "lineno", "kind", "type_comment"})
 
 
 def placed(node: Any, like: ast.AST) -> Any:
-    """The node, and the new nodes in it, at the place of `like`."""
-    for each in ast.walk(node):
-        if "lineno" in each._attributes and not hasattr(each, "lineno"):
-            ast.copy_location(each, like)
+    """The node, and the new nodes in it, at the place of `like`. Nodes that have a place are complete below it."""
+    waiting: list[Any] = [node]
+    while waiting:
+        each = waiting.pop()
+        if "lineno" in each._attributes:
+            if hasattr(each, "lineno") and each is not node:
+                continue
+            if not hasattr(each, "lineno"):
+                ast.copy_location(each, like)
+        waiting += _children(each)
     return node
 
 
@@ -50,24 +57,44 @@ def text_tuple(texts: Iterable[str]) -> ast.Tuple:
     return ast.Tuple([ast.Constant(text) for text in texts], ast.Load())
 
 
-def _outer(nodes: Iterable[ast.AST]) -> Iterator[ast.AST]:
+def _children(node: ast.AST) -> list[ast.AST]:
+    """The nodes right below a node, without operators and contexts: `ast.iter_child_nodes` takes several times as long."""
+    found: list[ast.AST] = []
+    for name in node._fields:
+        if name in _PLAIN:
+            continue
+        value = getattr(node, name, None)
+        if isinstance(value, ast.AST):
+            found.append(value)
+        elif isinstance(value, list):
+            found += [each for each in value if isinstance(each, ast.AST)]
+    return found
+
+
+def _outer(nodes: Iterable[ast.AST]) -> list[ast.AST]:
     """The nodes below these that belong to the same function."""
+    found: list[ast.AST] = []
     for node in nodes:
-        yield node
-        if isinstance(node, FUNCTIONS):
-            defaults = node.args.defaults + [each for each in node.args.kw_defaults if each is not None]
-            yield from _outer(defaults + list(getattr(node, "decorator_list", [])))
-        elif isinstance(node, ast.ClassDef):
-            yield from _outer(node.decorator_list + node.bases)
-        elif not isinstance(node, COMPREHENSIONS):
-            yield from _outer(ast.iter_child_nodes(node))
-        else:
-            for each in _outer(ast.iter_child_nodes(node)):
-                if not (isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)) or getattr(each, "_named", False):
-                    yield each
+        _collect(node, found)
+    return found
 
 
-def own_nodes(nodes: ast.AST | Iterable[ast.AST]) -> Iterator[ast.AST]:
+def _collect(node: ast.AST, found: list[ast.AST]) -> None:
+    found.append(node)
+    if isinstance(node, FUNCTIONS):
+        defaults = node.args.defaults + [each for each in node.args.kw_defaults if each is not None]
+        found += _outer(defaults + list(getattr(node, "decorator_list", [])))
+    elif isinstance(node, ast.ClassDef):
+        found += _outer(node.decorator_list + node.bases)
+    elif isinstance(node, COMPREHENSIONS):
+        found += [each for each in _outer(_children(node))
+                  if not (isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store)) or getattr(each, "_named", False)]
+    else:
+        for each in _children(node):
+            _collect(each, found)
+
+
+def own_nodes(nodes: ast.AST | Iterable[ast.AST]) -> list[ast.AST]:
     """All nodes of a piece of code but for the bodies of functions in it."""
     return _outer([nodes] if isinstance(nodes, ast.AST) else nodes)
 
