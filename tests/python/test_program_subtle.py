@@ -1,8 +1,6 @@
 """Programs whose meaning is easily taken for another one: the same values, types and printed text as in Python."""
 import contextlib
-import re
 
-import numpy as np
 import pytest
 
 import cleave
@@ -16,10 +14,10 @@ cases = [pytest.param(case, id=case.name) for file in ("subtle_flow", "subtle_va
 @pytest.mark.parametrize("case", cases)
 def test_a_program_means_what_python_means(case, device):
     program = cleave.program(case.function, **device)
-    if case.line:
-        with pytest.raises(cleave.Error, match=case.message) as caught, contextlib.redirect_stdout(Recorded([])):
+    if case.marks:
+        with pytest.raises(cleave.Error) as caught, contextlib.redirect_stdout(Recorded([])):
             program(*case.arguments())
-        assert (caught.value.file, caught.value.line) == (case.function.__code__.co_filename, case.line), str(caught.value)
+        assert case.expects(caught.value), f"{case.marks} is expected: {caught.value}"
         return
     expected = Outcome(case.function, case.arguments(), [])
     got = Outcome(program, case.arguments(), [])

@@ -1,4 +1,6 @@
-"""Functions of a file whose expected errors are marked at their lines: `# error: part of the message`, a regular expression."""
+"""Functions of a file whose expected errors are marked at their lines: `# error: part of the message`, a regular expression.
+
+Where a mistake shows at two places, such as a loop and an assignment in it, both are marked."""
 from __future__ import annotations
 
 import importlib
@@ -17,12 +19,16 @@ _MARK = re.compile(r"# error: (.*)$")
 
 
 class Marked(NamedTuple):
-    """A function, and the line and message of its error; 0 and "" if none is expected."""
+    """A function, and the lines and messages of its error, of which one is expected; none if it is right."""
 
     name: str
     function: Callable[..., Any]
-    line: int
-    message: str
+    marks: list[tuple[int, str]]
+
+    def expects(self, error: Any) -> bool:
+        """Whether this is the error, at its line."""
+        file = self.function.__code__.co_filename
+        return any(error.file == file and error.line == line and re.search(message, str(error)) for line, message in self.marks)
 
     def arguments(self) -> list[Any]:
         """Fresh arguments, by the names of the parameters."""
@@ -40,7 +46,7 @@ def functions(module: str, helpers: tuple[str, ...] = ()) -> list[Marked]:
             continue
         marks = _marks(function) or [mark for called in function.__code__.co_names if inspect.isfunction(vars(names).get(called))
                                      for mark in _marks(vars(names)[called])]
-        found.append(Marked(name, function, *(marks[0] if marks else (0, ""))))
+        found.append(Marked(name, function, marks))
     return found
 
 

@@ -347,15 +347,15 @@ def a_large_sum(n):
     return s
 
 
-def a_product_that_leaves_i32(n):
+def a_product_that_wraps(n):
     s = 1
     for i in range(40):
         s = s * n
-    return s  # error: i32|overflow|integer
+    return s
 
 
-def a_shift_that_leaves_i32(n):
-    return (n + 40) << 30  # error: i32|overflow|integer
+def a_shift_that_wraps(n):
+    return (n + 40) << 30
 
 
 def a_constant_array_stays(x):
@@ -398,3 +398,22 @@ def no_result(n):
 
 def python_results(x):
     return 3, 2.5, True, x
+
+
+def an_integer_becomes_a_float(x, n):
+    c = 0
+    for i in range(n):
+        c = c + 0.5
+    return c
+
+
+def arms_of_two_kinds(x, n):
+    if n > 1:
+        y = 1
+    else:
+        y = 0.5
+    return x * y
+
+
+def values_of_unknown_number(x):
+    return np.nonzero(x > 0)[0]

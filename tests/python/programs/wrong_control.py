@@ -260,3 +260,39 @@ def a_match_on_a_tensor(x, n):
 def stars_of_unknown_length(x, n):
     first, *rest = (x[i] for i in range(n))  # error: length|unknown|star|generator|range|comprehension
     return first + sum(rest)
+
+
+def bound_in_one_arm_of_an_inner_branch(x, n):
+    if n > 2:
+        if n > 3:
+            k = 1
+    else:
+        k = 2
+    return x * k  # error: `k`
+
+
+def bound_in_one_arm_and_carried(x, n):
+    for i in range(n):
+        if i > 1:
+            k = i
+        else:
+            print("no k")
+    return x * k  # error: `k`
+
+
+def bound_in_a_loop_in_an_arm(x, n):
+    if n > 1:
+        for i in range(n):
+            k = i
+    else:
+        k = 0
+    return x * k  # error: `k`
+
+
+def read_where_it_is_not_bound_yet(x, n):
+    for i in range(n):
+        if i > 0:
+            x = x + k  # error: `k`
+        if i > 1:
+            k = 2
+    return x

@@ -2,14 +2,6 @@
 import numpy as np
 
 
-def an_integer_becomes_a_float(x, n):
-    print("before")
-    c = 0
-    for i in range(n):
-        c = c + 0.5  # error: `c`.*i32.*f32|i32
-    return c
-
-
 def a_scalar_becomes_an_array(x, n):
     s = 0.0
     for i in range(n):
@@ -81,14 +73,6 @@ def arms_of_two_shapes(x, n):
     else:
         y = x.sum()
     return y + 1  # error: `y`
-
-
-def arms_of_two_kinds(x, n):
-    if n > 1:
-        y = 1
-    else:
-        y = 0.5
-    return x * y  # error: `y`
 
 
 def a_list_that_grows(x, n):
@@ -243,7 +227,7 @@ def an_integer_too_large_for_i32(n):
 
 def a_state_too_large_for_i32(n):
     c = 2**40
-    for i in range(n):
+    for i in range(n):  # error: 1099511627776|i32|`c`
         c = c + 1  # error: 1099511627776|i32|`c`
     return c
 
@@ -293,10 +277,6 @@ def a_list_of_numbers(x):
 
 def selection_by_a_mask(x):
     return x[x > 0]  # error: mask|run time
-
-
-def values_of_unknown_number(x):
-    return np.nonzero(x > 0)[0]  # error: nonzero|run time|known
 
 
 def unpacking_of_too_many(x):
