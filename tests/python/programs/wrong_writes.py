@@ -23,7 +23,7 @@ def two_names_for_one_array(x):
     print("before")
     y = x * 2
     z = y
-    z[0] = 1.0
+    z[0] = 7.0
     return y  # error: written
 
 
@@ -31,7 +31,7 @@ def two_names_and_a_branch(x, n):
     y = x * 2
     z = y
     if n > 1:
-        z[0] = 1.0
+        z[0] = 7.0
     return y  # error: written
 
 
@@ -39,7 +39,7 @@ def two_names_and_a_loop(x, n):
     y = x * 2
     z = y
     for i in range(n):
-        z[i] = 1.0
+        z[i] = 7.0
     return y  # error: written
 
 
@@ -145,21 +145,21 @@ def a_write_under_a_transposed_view(m):
 def a_write_under_a_row_of_a_loop(m):
     y = m * 2
     for row in y:
-        row[0] = 1.0
+        row[0] = 7.0
     return y  # error: written
 
 
 def a_tuple_holds_the_array(x):
     y = x * 2
     pair = (y, x)
-    y[0] = 1.0
+    y[0] = 7.0
     return pair[0]  # error: written
 
 
 def a_list_holds_the_array(x):
     y = x * 2
     ws = [y]
-    ws[0][1] = 1.0
+    ws[0][1] = 7.0
     return y  # error: written
 
 
@@ -173,7 +173,7 @@ def a_dict_holds_the_array(x):
 def an_object_holds_the_array(x):
     y = x * 2
     model = Model(y)
-    model.w[0] = 1.0
+    model.w[0] = 7.0
     return y  # error: written
 
 
@@ -189,7 +189,7 @@ def a_closure_holds_the_array(x):
 
 
 def fill(v):
-    v[0] = 1.0
+    v[0] = 7.0
     return v.sum()
 
 
@@ -209,7 +209,7 @@ def names_meet_in_a_branch(x, n):
     y = x * 2
     z = x * 3
     w = y if n > 1 else z
-    w[0] = 1.0
+    w[0] = 7.0
     return y, z  # error: written
 
 
@@ -218,7 +218,7 @@ def names_meet_in_an_arm(x, n):
     w = x * 3
     if n > 1:
         w = y
-    w[0] = 1.0
+    w[0] = 7.0
     return y  # error: written
 
 
@@ -227,7 +227,7 @@ def names_meet_in_a_loop(x, n):
     last = x * 0
     for i in range(n):
         last = y
-        y[0] += 1.0
+        y[0] += 7.0
     return last  # error: written
 
 
@@ -235,7 +235,7 @@ def names_meet_in_the_next_trip(x, n):
     y = x * 2
     z = x * 3
     for i in range(n):
-        z[0] += 1.0
+        z[0] += 7.0
         z = y
     return y  # error: written
 
