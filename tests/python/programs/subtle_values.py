@@ -413,7 +413,3 @@ def arms_of_two_kinds(x, n):
     else:
         y = 0.5
     return x * y
-
-
-def values_of_unknown_number(x):
-    return np.nonzero(x > 0)[0]

@@ -275,10 +275,14 @@ def a_list_of_numbers(x):
     return x.tolist()  # error: tolist|numbers
 
 
-def selection_by_a_mask(x):
+def selection_by_a_mask(x):  # error: mask|run time
     return x[x > 0]  # error: mask|run time
 
 
 def unpacking_of_too_many(x):
     a, b, c = x  # error: unpack|values
     return a + b + c
+
+
+def values_of_unknown_number(x):
+    return np.nonzero(x > 0)[0]  # error: how many

@@ -59,30 +59,30 @@ def a_sum_in_place_of_a_second_name_of_an_argument(x):
 def zeros_under_two_names(x):
     y = np.zeros(4, np.float32)
     z = y
-    z[0] = x[0]  # error: second name
-    return y
+    z[0] = x[0]
+    return y  # error: written
 
 
 def zeros_under_two_names_in_a_branch(x, n):
     y = np.zeros(4, np.float32)
     z = y
     if n > 1:
-        z[0] = x[0]  # error: second name
-    return y
+        z[0] = x[0]
+    return y  # error: written
 
 
 def zeros_under_two_names_in_a_loop(x, n):
     y = np.zeros(4, np.float32)
     z = y
     for i in range(n):
-        z[i] = x[i]  # error: second name
-    return y
+        z[i] = x[i]
+    return y  # error: written
 
 
 def assigned_to_two_names_at_once(x):
     a = b = np.zeros(4, np.float32)
-    a[0] = x[0]  # error: second name
-    return b
+    a[0] = x[0]
+    return b  # error: written
 
 
 def a_row_is_a_view(m):
@@ -95,8 +95,8 @@ def a_row_is_a_view(m):
 def a_row_of_zeros_is_a_view(m):
     y = np.zeros((2, 3), np.float32)
     row = y[0]
-    row[0] = m[0, 0]  # error: second name|view
-    return y
+    row[0] = m[0, 0]
+    return y  # error: written
 
 
 def a_write_under_a_view(m):
@@ -181,11 +181,11 @@ def a_closure_holds_the_array(x):
     y = x * 2
 
     def total():
-        return y.sum()
+        return y.sum()  # error: written
 
     z = y
     z[0] = 100.0
-    return total()  # error: written
+    return total()
 
 
 def fill(v):
@@ -202,7 +202,7 @@ def a_function_writes_its_argument(x):
 def a_function_writes_zeros(x):
     y = np.zeros(4, np.float32)
     s = fill(y)
-    return y + s + x
+    return y + s + x  # error: written
 
 
 def names_meet_in_a_branch(x, n):
@@ -280,7 +280,7 @@ def a_value_leaves_by_an_object(x):
 
 
 def a_value_leaves_by_setattr(x):
-    setattr(SHARED, "w", x * 2)
+    setattr(SHARED, "w", x * 2)  # error: outside
     return x
 
 
