@@ -102,9 +102,6 @@ def choose(ext: Extraction, predicate: Any, then: Callable[[], Any], otherwise: 
     finally:
         ext.regions -= 1
         ext.leave()
-    for each, message in first.written + second.written:
-        each._stale = message
-        ext.marks.append(each)
     merge = _Merge(ext, path, place, before, first, second, early)
     names = [each for each in variables if each not in temporary] + [VALUE]
     try:
@@ -115,6 +112,8 @@ def choose(ext: Extraction, predicate: Any, then: Callable[[], Any], otherwise: 
         owner.end_branch([], [], [], place)
         raise
     merge.take([Tensor(each, owner) for each in owner.end_branch(merge.first, merge.second, merge.names, place)])
+    for each, message in first.written + second.written:  # not before: an arm reads what only the other one has written
+        ext.mark(each, message)
     if first.dead and second.dead:
         raise Dead
     value = results.pop(VALUE)()
@@ -141,9 +140,12 @@ class _Merge:
 
     def take(self, results: list[Any]) -> None:
         self._results = results
+        written = [{id(each): message for each, message in arm.written} for arm in self._arms]
         for result, shown in zip(results, self._shown):
-            for each in shown:
+            for each, messages in zip(shown, written):
                 self._ext.view(result, each)
+                if id(each) in messages:
+                    self._ext.mark(result, messages[id(each)])
         for result, name, weak in zip(results, self.names, self._weak):
             if weak:
                 self._ext.weak[id(result)] = (result, self._path, name)

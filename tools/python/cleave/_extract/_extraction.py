@@ -57,6 +57,7 @@ class Extraction:
         self.outside: dict[int, Any] = {}  # containers and arrays from outside of the program, by id()
         self.marks: list[Tensor] = []  # arrays that were written under another name
         self._bases: dict[int, tuple[Tensor, list[Tensor]]] = {}  # of views: what they may show
+        self._adopted: dict[int, tuple[Any, Tensor]] = {}  # arrays of NumPy's, by id(): each has a tensor for what shows it
         self.last_return: Any = None  # where a function returned last
         self.hosts: list[tuple[str, str, _cleave.Location]] = []
         self.regions = 0
@@ -135,9 +136,34 @@ class Extraction:
                    "y = x.copy()")
         views = [view for view, _ in self._bases.values() if not roots.keys().isdisjoint(self.roots(view))]
         for each in [value, *roots.values(), *views]:
-            if each._stale is None:
-                each._stale = message
-                self.marks.append(each)
+            self.mark(each, message)
+
+    def mark(self, value: Tensor, message: str) -> None:
+        """Notes that a tensor cannot be read any more."""
+        if value._stale is None:
+            value._stale = message
+            self.marks.append(value)
+
+    def is_outside(self, array: Any) -> bool:
+        """Whether an array of NumPy, or what it is a view of, comes from outside of the program."""
+        while isinstance(array, np.ndarray):
+            if id(array) in self.outside:
+                return True
+            array = array.base
+        return False
+
+    def adopt(self, array: Any) -> Any:
+        """An array that NumPy made while the program is recorded, as a constant: two names for the array show each other's stores."""
+        whole = array
+        while isinstance(whole.base, np.ndarray):
+            whole = whole.base
+        anchor = self._adopted.get(id(whole))
+        if anchor is None:
+            anchor = self._adopted[id(whole)] = (whole, Tensor(_cleave.Operand(), self.owner))
+        made = Tensor(self.owner.constant(np.asarray(array), here()), self.owner)
+        self.view(made, anchor[1])
+        made._stale = anchor[1]._stale
+        return made
 
     def note_outside(self, function: Any) -> None:
         """Notes the containers and arrays that a function reaches from outside."""

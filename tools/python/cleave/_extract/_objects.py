@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import operator
-import sys
 import types
 from collections.abc import Callable
 from typing import Any
@@ -81,14 +80,29 @@ def _update(ext: Extraction, base: Any, index: Any, value: Any, how: str = "set"
 def _own_array(ext: Extraction, base: Any) -> None:
     if not isinstance(base, np.ndarray):
         return
-    shown: Any = base
-    while isinstance(shown, np.ndarray) and id(shown) not in ext.outside:
-        shown = shown.base
-    if shown is not None and id(shown) in ext.outside:
+    if ext.is_outside(base):
         ext.fail("unsupported", "this writes to an array from outside of the program; copy it first: x = x.copy()")
-    # The variable, the arguments of the functions in between, and the argument of getrefcount hold it.
-    if not ext.regions and sys.getrefcount(base) > 6:
-        ext.fail("unsupported", "this array has a second name or a view, which would show the change; copy it first: x = x.copy()")
+    ext.fail("unsupported", "this array may have a second name or a view, which would show the change; copy it first: x = x.copy()")
+
+
+def own(value: Any) -> Any:
+    """What a name, an item or an attribute gets: arrays that NumPy made while the program is recorded are its own."""
+    ext = current()
+    return value if ext is None else _owned(value, ext)
+
+
+def _owned(value: Any, ext: Extraction) -> Any:
+    if type(value) is np.ndarray and value.ndim and value.dtype.kind in "biuf" and not ext.is_outside(value):
+        return ext.adopt(value)
+    if type(value) is tuple:
+        made = tuple([_owned(each, ext) for each in value])
+        return made if any(a is not b for a, b in zip(made, value)) else value
+    if type(value) is list and id(value) not in ext.outside:
+        value[:] = [_owned(each, ext) for each in value]
+    elif type(value) is dict and id(value) not in ext.outside:
+        for key, each in value.items():
+            value[key] = _owned(each, ext)
+    return value
 
 
 def set_item(value: Any, base: Any, index: Any) -> Any:
@@ -108,7 +122,7 @@ def set_item(value: Any, base: Any, index: Any) -> Any:
             ext.fail("unsupported", f"a {type(base).__name__} is written at a place that is known only when the program runs: allocate an "
                      "array, numpy.zeros(…), and write x[i] = v")
         index = literal
-    base[index] = value
+    base[index] = _owned(value, ext)
     return base
 
 
@@ -166,6 +180,7 @@ def set_attr(value: Any, base: Any, name: str) -> None:
     ext = current()
     if ext is not None:
         _check_object(base, name, ext)
+        value = _owned(value, ext)
     setattr(base, name, value)
 
 

@@ -13,7 +13,7 @@ from ._effects import assert_, raise_
 from ._extraction import current
 from ._logic import and_, compare, in_, not_, not_in, or_
 from ._loops import for_, while_
-from ._objects import attribute, aug, aug_attr, aug_item, item, lost, set_attr, set_item
+from ._objects import attribute, aug, aug_attr, aug_item, item, lost, own, set_attr, set_item
 from ._texts import percent, text
 from ._unmerged import Unmerged
 from ._walks import Range, Side
@@ -21,7 +21,7 @@ from ._walks import Range, Side
 slice = builtins.slice
 
 __all__ = ["and_", "assert_", "attribute", "aug", "aug_attr", "aug_item", "chosen", "compare", "do", "each", "either", "f", "for_", "if_", "in_", "item",
-           "lost", "not_", "not_in", "or_", "percent", "raise_", "read", "returned", "set_attr", "set_item", "slice", "text", "while_", "within"]
+           "lost", "not_", "not_in", "or_", "own", "percent", "raise_", "read", "returned", "set_attr", "set_item", "slice", "text", "while_", "within"]
 
 
 def read(later: Callable[[], Any], name: str) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from ._tree import assign, load, parameters_of, placed, runtime, stored
+from ._tree import assign, load, own_nodes, parameters_of, placed, runtime, stored
 
 _SYMBOLS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.MatMult: "@", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%", ast.Pow: "**",
             ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^", ast.LShift: "<<", ast.RShift: ">>"}
@@ -34,6 +34,8 @@ class Stores(ast.NodeTransformer):
 
     def __init__(self, function: Any) -> None:
         self._locals = set(stored(function.body)) | set(parameters_of(function))
+        nodes = own_nodes(function.body)
+        self._writes = any(isinstance(each, ast.AugAssign) or isinstance(each, ast.Subscript) and isinstance(each.ctx, ast.Store) for each in nodes)
         self._count = 0
 
     def visit_FunctionDef(self, node: Any) -> Any:
@@ -59,6 +61,8 @@ class Stores(ast.NodeTransformer):
                 target = self._without_parts(target, made, node)
             targets.append(target)
         node.targets = targets
+        if self._writes and not isinstance(node.value, (ast.Constant, ast.Compare, ast.JoinedStr, ast.Lambda)):
+            node.value = placed(runtime("own", node.value), node.value)
         return [node, *made] if made else node
 
     def _without_parts(self, target: Any, made: list[Any], node: Any) -> Any:
