@@ -6,7 +6,7 @@ from typing import Any
 
 from .._tensor import Tensor
 from .._where import here
-from ._extraction import Again, Dead, Extraction, current, dtype_of, is_number, is_numeric, operand_of, type_text
+from ._extraction import Again, Dead, Extraction, current, dtype_of, is_number, is_numeric, operand_of, plain, type_text
 from ._exits import RESULT
 from ._state import UNBOUND, Snapshot, Tree, Variable, variables_of
 from ._unmerged import Unmerged
@@ -174,9 +174,10 @@ class _Merge:
                 raise _Different
             leaves = [self._leaf(one, other) for one, other in zip(a.leaves(), b.leaves())]
         except _Different:
+            a, b = next(((x, y) for x, y in zip(a.leaves(), b.leaves()) if x.value is not y.value), (a, b)) if a.same_shape(b) else (a, b)
             for each in (self.first, self.second, self.names, self._weak, self._shown):
                 del each[count:]
-            message = self._message(name, a.value, b.value)
+            message = self._message(name, a, b)
             if name == VALUE:
                 ext.fail("type", message, self._place)
             return lambda: Unmerged(name, message)
@@ -215,7 +216,7 @@ class _Merge:
         return early
 
     def _leaf(self, a: Tree, b: Tree) -> Callable[[], Any]:
-        ext, one, other = self._ext, a.value, b.value
+        ext, one, other = self._ext, plain(a.value), plain(b.value)
         if one is other or _equal(one, other):
             return lambda: one
         if not (is_numeric(one) and is_numeric(other)):
@@ -234,9 +235,9 @@ class _Merge:
             self._types(a, b, wanted)
         at = len(self.first)
         # The arms are complete, the first one entirely: numbers are literals, which take the type of the other arm.
-        self.first.append(operand_of(_literal(one, wanted), ext))
+        self.first.append(_literal(one, wanted, ext))
         both = is_number(one) and is_number(other) and wanted == "f64"
-        self.second.append(typed(other, wanted, ext) if both else operand_of(_literal(other, wanted), ext))
+        self.second.append(typed(other, wanted, ext) if both else _literal(other, wanted, ext))
         self.names.append(a.path)
         self._weak.append(weak)
         self._shown.append((one, other))
@@ -268,11 +269,18 @@ class _Merge:
                     self._widened(value, dtype)
         raise _Different
 
-    def _message(self, name: str, one: Any, other: Any) -> str:
-        both = f"{type_text(one)} after one arm of the branch at line {self._place.line} and {type_text(other)} after the other"
+    def _message(self, name: str, a: Tree, b: Tree) -> str:
+        one, other = outline(a), outline(b)
         if name == RESULT:
-            return f"the function returns {type_text(one)} at one place and {type_text(other)} at another; a program returns one type"
-        return f"`{name}` is {both}; both arms give one type" if name else f"the value is {both}; both arms give one type"
+            part = a.path.replace(RESULT, "")
+            return f"the function returns {one} at one place and {other} at another{', in ' + part if part else ''}; a program returns one type"
+        both = f"{one} after one arm of the branch at line {self._place.line} and {other} after the other"
+        return f"`{a.path or name}` is {both}; both arms give one type" if name else f"the value is {both}; both arms give one type"
+
+
+def outline(tree: Tree) -> str:
+    """A value in a message."""
+    return type_text(tree.value) if tree.children is None else f"a {type(tree.value).__name__} of {len(tree.children)}"
 
 
 class _Different(Exception):
@@ -298,9 +306,11 @@ def _equal(a: Any, b: Any) -> bool:
         return False
 
 
-def _literal(value: Any, wanted: str | None) -> Any:
-    """A number that is to be of a floating type, as such."""
-    return float(value) if type(value) is int and wanted is not None and wanted.startswith(("f", "bf")) else value
+def _literal(value: Any, wanted: str | None, ext: Extraction) -> Any:
+    """The operand for a value; a number that is to be of a floating type is such a literal."""
+    if isinstance(value, Tensor):
+        return value._operand
+    return operand_of(float(value) if type(value) is int and wanted is not None and wanted.startswith(("f", "bf")) else value, ext)
 
 
 def fits(number: Any, dtype: str) -> bool:

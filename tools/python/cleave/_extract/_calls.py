@@ -24,7 +24,7 @@ from .._tensor import Tensor
 from .._where import END
 from ._builtins import BUILTINS, MATH
 from ._effects import LaterException, printed
-from ._extraction import Extraction, current
+from ._extraction import Extraction, current, plain
 from ._hosts import NOTHING, UNKNOWN, Call, declared_results
 from ._marks import HostMark
 from ._numpy import ALLOCATING, allocated, apply
@@ -360,6 +360,8 @@ def _of_numpy(function: Any, ext: Extraction, results: Any) -> Any:
     def applied(*arguments: Any, **named: Any) -> Any:
         if not holds_values((arguments, named)):
             value = function(*arguments, **named)
+            if not any(isinstance(each, (np.ndarray, np.generic)) for each in arguments):
+                value = plain(value)
             return allocated(ext, name, value) if name in ALLOCATING else value
         return apply(ext, function, arguments, named, lambda why: _host(function, ext, results, why)(*arguments, **named))
 

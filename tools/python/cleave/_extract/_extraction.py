@@ -1,6 +1,7 @@
 """The state of one extraction: the program being recorded, and what earlier tries found out."""
 from __future__ import annotations
 
+import collections
 import threading
 import types
 from typing import Any, NoReturn
@@ -23,9 +24,9 @@ class Dead(Exception):
 class Probe(Exception):
     """The program recorded so far ends in a call whose result types are not known: it is run to make the call once."""
 
-    def __init__(self, name: str, place: _cleave.Location) -> None:
+    def __init__(self, name: str, place: _cleave.Location, path: Any) -> None:
         super().__init__(name)
-        self.name, self.place = name, place
+        self.name, self.place, self.path = name, place, path
 
 
 class Known:
@@ -38,8 +39,18 @@ class Known:
         self.stale: dict[tuple[Any, str], str] = {}  # values that a loop carries and that may not be read: why
         self.links: dict[tuple[Any, str], set[str]] = {}  # the other names of what a variable holds from the second trip on
         self.results: dict[Any, Any] = {}  # of host calls: the nest and types of their results
-        self.logs: dict[Any, list[Any]] = {}  # results of host calls that were made already
+        self.unreached: set[Any] = set()  # calls of unknown types that the runs so far do not reach
+        self.made: Any = None  # the call whose types a run has just shown
+        self.logs: dict[Any, collections.deque[Any]] = {}  # results of host calls that were made already
         self.replayed: list[tuple[Any, Any]] | None = None  # the calls of a run that looks for types
+
+
+    def take_calls(self) -> None:
+        """Keeps the results of the calls that a run has made, so that the next one does not make them again."""
+        self.logs = {}
+        for path, result in self.replayed or ():
+            self.logs.setdefault(path, collections.deque()).append(result)
+        self.replayed = None
 
 
 class Extraction:
@@ -234,6 +245,11 @@ def is_numeric(value: Any) -> bool:
 def is_number(value: Any) -> bool:
     """Whether this is a number of Python's, whose type adapts."""
     return type(value) in (bool, int, float)
+
+
+def plain(value: Any) -> Any:
+    """A number of NumPy's default types as one of Python's."""
+    return value.item() if type(value) in (np.float64, np.int64, np.bool_) else value
 
 
 def type_text(value: Any) -> str:

@@ -13,7 +13,7 @@ from .. import _cleave
 from .._tensor import Tensor, name_results
 from .._types import Type
 from .._where import statement
-from ._extraction import Extraction, Probe, is_number, operand_of, type_text
+from ._extraction import Dead, Extraction, Probe, is_number, operand_of, type_text
 from ._texts import Text
 
 
@@ -243,13 +243,16 @@ class Call:
             result = tuple([_array(each, part, what) for each, part in _leaves(known.results[path], value, what)])
             assert known.replayed is not None
             known.replayed.append((path, result))
+            known.made = path
             raise Made
 
         inputs = [operand_of(each, ext) for each in found]
         if nest is UNKNOWN:
             declared = _cleave.HostFunction(self.name, [], False, None, None, True)
             ext.owner.host_call(declared, first, inputs, place)
-            raise Probe(self.name, place)
+            if path in known.unreached:  # the first run that comes here makes the call, and the program is made again
+                raise Dead
+            raise Probe(self.name, place, path)
         types = [] if nest is NOTHING else [str(each) for each in _types(nest)]
         declared = _cleave.HostFunction(self.name, types, self.pure, self.seconds, self.deadline, self.copy)
         made = ext.owner.host_call(declared, called, inputs, place)

@@ -10,8 +10,8 @@ import numpy as np
 from .. import _cleave
 from .._tensor import Tensor
 from .._where import here
-from ._branches import choose, fits, predicate_of, typed, widen, zeros
-from ._extraction import Again, Dead, Extraction, current, dtype_of, is_number, is_numeric, operand_of, tensor_of, type_text
+from ._branches import choose, fits, outline, predicate_of, typed, widen, zeros
+from ._extraction import Again, Dead, Extraction, current, dtype_of, is_number, is_numeric, operand_of, plain, tensor_of, type_text
 from ._logic import and_, not_
 from ._state import UNBOUND, Snapshot, Tree, Variable, variables_of
 from ._statements import touched
@@ -113,7 +113,7 @@ class _Loop:
         return outline.put(iter(leaves), fresh=True)
 
     def _carry(self, leaf: Tree) -> None:
-        ext, value = self.ext, leaf.value
+        ext, value = self.ext, plain(leaf.value)
         weak = is_number(value) or id(value) in ext.weak
         wanted = ext.known.dtypes.get((self.path, leaf.path))
         if is_number(value):
@@ -214,7 +214,7 @@ class _Loop:
                 for a, b in zip(_all(old), _all(new))):
             self.ext.fail("carried", f"the list `{name}` grows or shrinks in a loop of the program: allocate an array before the loop and "
                           "write x[i] = v, or let the loop unroll: for i in cleave.unrolled(range(n))", self._place_of(name))
-        self.ext.fail("carried", f"`{name}` changes from trip to trip: {_outline(old)} before and {_outline(new)} after", self._place_of(name))
+        self.ext.fail("carried", f"`{name}` changes from trip to trip: {outline(old)} before and {outline(new)} after", self._place_of(name))
 
     def _place_of(self, path: str) -> Any:
         """Where the body changes a variable."""
@@ -245,10 +245,11 @@ class _Loop:
         wanted, shape = old.value._known()
         if old.value._operand.poisoned or isinstance(new.value, Tensor) and new.value._operand.poisoned:
             return new.value._operand if isinstance(new.value, Tensor) else operand_of(new.value, ext)
-        if is_number(new.value):
-            given = dtype_of(new.value, ext)
-            if shape == () and fits(new.value, wanted):
-                return typed(new.value, wanted, ext)
+        value = plain(new.value)
+        if is_number(value):
+            given = dtype_of(value, ext)
+            if shape == () and fits(value, wanted):
+                return typed(value, wanted, ext)
         else:
             given = dtype_of(new.value, ext)
             if given == (wanted, shape):
@@ -371,12 +372,6 @@ def _same(a: Any, b: Any) -> bool:
         return bool(a == b)
     except Exception:  # a comparison of the user's own
         return False
-
-
-def _outline(tree: Tree) -> str:
-    if tree.children is None:
-        return type_text(tree.value)
-    return f"{type(tree.value).__name__} of {len(tree.children)}"
 
 
 __all__ = ["Variable", "for_", "while_"]

@@ -42,6 +42,11 @@ class ProgramModel(TracedModel):
     """An extracted Python function: a Model that is called like the function, with arrays."""
 
     _rewritten: Rewritten | None = None
+    _begun: Known | None = None  # what is known of the program that is made next
+
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        self._open: dict[int, Known] = {}  # by id() of a program: those with calls of unknown types, which no run has reached
+        super().__init__(*arguments, **named)
 
     def python(self, *arguments: Any, **named: Any) -> Any:
         """Calls the undecorated function, with NumPy arrays: what the program computes, as Python computes it. Arrays are copied, since
@@ -73,17 +78,48 @@ class ProgramModel(TracedModel):
     def _run(self, inputs: Any, out: Any, options: Options, more: Any = None) -> Any:
         before, _inputs.given = _inputs.given, dict(inputs)
         try:
-            return super()._run(inputs, out, options, more)
+            while True:
+                for known in self._open.values():
+                    known.made, known.replayed = None, []
+                try:
+                    results = super()._run(inputs, out, options, more)
+                except Error:
+                    if not self._made_again():
+                        raise
+                    continue
+                finally:
+                    for known in self._open.values():
+                        known.replayed = None
+                if self._open:
+                    self._usual = None  # each run may be the first one that reaches an open call
+                return results
         finally:
             _inputs.given = before
 
+    def _made_again(self) -> bool:
+        """Whether a run came to a call of unknown types, which it has made: the program is made again then."""
+        for key, known in list(self._open.items()):
+            if known.made is not None:
+                known.unreached.discard(known.made)
+                known.take_calls()
+                del self._open[key]
+                self._programs = {each: program for each, program in self._programs.items() if id(program) != key}
+                self._usual = None
+                self._begun = known
+                return True
+        return False
+
     def _record(self, types_: dict[str, Type], form: Any = None) -> tuple[_cleave.Program, Any]:
         rewritten = self._rewrite()
-        known = Known()
+        known, self._begun = self._begun or Known(), None
         for _ in range(_MOST_TRIES):
             attempt = _Attempt(self, rewritten.function, known, types_, form)
             try:
-                return attempt.record()
+                program, result = attempt.record()
+                if known.unreached:
+                    self._open[id(program)] = known
+                    known.replayed = []
+                return program, result
             except Again:
                 continue
             except Probe as probe:
@@ -182,21 +218,15 @@ class _Attempt:
         executable = _cleave.compile(program, {"device": "none"}, _cleave.SharedConstants())
         known = self.known
         known.replayed = []
-        before = len(known.results)
+        known.made = None
         try:
             executable.run({name: value for name, value in given.items() if name in self.inputs}, None, None)  # type: ignore[union-attr]
         except Error:
-            if len(known.results) == before:
+            if known.made is None:
                 raise
-        replayed, known.replayed = known.replayed, None
-        if len(known.results) == before:
-            owner = _cleave.Recorder(self.model.name)
-            owner.error("unsupported", f"the types of the results of `{found.name}` are not known, and this run does not reach the call, which would "
-                        "show them: declare them, @cleave.host(\"f32[4]\")", found.place)
-            owner.finish(None, None, None, None, self.model._place).raise_errors()
-        known.logs = {}
-        for path, result in replayed:
-            known.logs.setdefault(path, collections.deque()).append(result)
+        if known.made is None:
+            known.unreached.add(found.path)
+        known.take_calls()
 
 
 def _note_local(value: Any, ext: Extraction) -> None:
