@@ -26,15 +26,15 @@ from ._plan import Plan
 from ._run import Results, Run
 from ._tensor import Tensor
 from .functions import *  # noqa: F403
-from ._elementary import *  # noqa: F403
+from ._elementary import *  # type: ignore[assignment]  # noqa: F403
 from ._namespace import *  # noqa: F403
 from ._namespace import __array_namespace_info__, bool as bool  # noqa: A004
 from ._shapes import *  # noqa: F403
-from ._statistics import *  # noqa: F403
+from ._statistics import *  # type: ignore[assignment]  # noqa: F403
 from ._trace import TracedModel, allow, constant, named, parameter, place, recompute, scope, trace
 from ._types import Type
 
-fft = _fft  # in place of the function of the vocabulary, which this module also is
+fft = _fft  # type: ignore[assignment]  # in place of the function of the vocabulary, which this module also is
 
 __all__ = [
     "Batches", "Cancelled", "Diagnostic", "Error", "FileError", "Location", "MachineError", "Model", "Network", "Note", "PlacementWarning", "Plan", "Results",

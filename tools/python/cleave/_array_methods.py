@@ -1,4 +1,5 @@
 """Methods of NumPy's arrays that read otherwise than the functions of the vocabulary of their name, or are none of it. Tensor has them."""
+# mypy: disable-error-code="no-any-return"
 from __future__ import annotations
 
 from collections.abc import Sequence

@@ -94,7 +94,7 @@ class Signature:
 
     def spread(self, values: Mapping[str, Any]) -> tuple[list[Any], dict[str, Any]]:
         """The positional and the named arguments of a call with these values."""
-        bound = inspect.BoundArguments(self._signature, dict(values))  # type: ignore[arg-type]
+        bound = inspect.BoundArguments(self._signature, dict(values))
         return list(bound.args), dict(bound.kwargs)
 
     def is_static(self, name: str, value: Any) -> bool:

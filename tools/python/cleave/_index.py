@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ._tensor import Tensor, _tensor, number_of, poison, recorder
+from ._tensor import Tensor, _tensor, foreign, number_of, poison, recorder
 from ._where import here
 
 
@@ -149,6 +149,8 @@ def is_view(index: Any) -> bool:
 
 def read(x: Tensor, index: Any) -> Any:
     """`x[index]`, recorded; a traced mask gives a Selection."""
+    if x._recorder.finished:
+        raise foreign(x, "x[...]")
     owner = recorder("x[...]")
     if x._operand.poisoned:
         return x
@@ -252,7 +254,7 @@ def stacked(positions: list[Any], shape: tuple[int, ...]) -> Any:
         largest = max((int(np.max(each)) for each in positions if np.size(each)), default=0)
         return np.stack([np.broadcast_to(np.asarray(each, np.int32 if largest < 2**31 else np.int64), shape) for each in positions], axis=-1)
     wide = any(isinstance(each, Tensor) and each._kind() in ("i64", "u64", "u32") for each in positions)
-    columns = []
+    columns: list[Any] = []
     for each in positions:
         column = each if isinstance(each, Tensor) else None
         if column is None:

@@ -1,6 +1,7 @@
 """Traced functions as methods: the model of each instance. Knows nothing of tracing."""
 from __future__ import annotations
 
+import functools
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -23,11 +24,24 @@ class Methods:
             return found[2]
         model = make()
         try:
-            held: Any = weakref.ref(instance, lambda _, key=id(instance): self._models.pop(key, None))
+            held: Any = weakref.ref(instance, functools.partial(self._forget, id(instance)))
         except TypeError:
-            held = lambda: instance  # noqa: E731
+            held = _Strong(instance)
         self._models[id(instance)] = (held, attributes, model)
         return model
+
+    def _forget(self, key: int, reference: Any) -> None:
+        self._models.pop(key, None)
+
+
+class _Strong:
+    """In place of a weak reference to an object that allows none."""
+
+    def __init__(self, instance: Any) -> None:
+        self._instance = instance
+
+    def __call__(self) -> Any:
+        return self._instance
 
 
 def _same(before: dict[str, Any], now: dict[str, Any]) -> bool:

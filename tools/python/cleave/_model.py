@@ -14,6 +14,7 @@ from . import _cleave
 from ._errors import PlacementWarning, UsageError
 from ._arrays import numbers
 from ._plan import Plan
+from ._progress import timed
 from ._run import Options, Results, Run
 from ._states import States
 from ._types import Type, numpy_dtype
@@ -136,7 +137,9 @@ class Model:
         """
         options = self._options.over({"device": device, "placement": placement, "machine": machine, "threads": threads, "workers": workers,
                                       "precision": precision, "keep": keep, "accelerator_memory": accelerator_memory, "warn": warn})
-        return Plan(self._program_of(inputs, dims).plan(options.given))
+        program = self._program_of(inputs, dims)
+        with timed(f"plan of `{self.name}` for explain"):
+            return Plan(program.plan(options.given))
 
     def check(self, inputs: Mapping[str, Any] | None = None, /, *, dims: Mapping[str, int] | None = None,
               **options: Any) -> list[_cleave.Diagnostic]:
@@ -267,7 +270,9 @@ class Model:
             with self._lock:
                 found = self._executables.get(key)
                 if found is None:
-                    found = (_cleave.compile(program, options.given, self._shared), program)
+                    chosen = options.running
+                    with timed(f"compilation of `{self.name}` for device {chosen.get('device', 'auto')}"):
+                        found = (_cleave.compile(program, chosen, self._shared), program)
                     self._executables[key] = found
                     self._evict(key)
                     _warn(found[0], options)
@@ -318,7 +323,9 @@ class Model:
             with self._lock:
                 program = self._programs.get(key)
                 if program is None:
-                    program = self._adopted(self._make(types, {**self._dims, **(dims or {})}, form))
+                    shown = ", ".join(f"{name}: {type_}" for name, type_ in types.items())
+                    with timed(f"program of `{self.name}`({shown})"):
+                        program = self._adopted(self._make(types, {**self._dims, **(dims or {})}, form))
                     self._programs[key] = program
                     if len(self._programs) == _FEW + 1:
                         warnings.warn(f"`{self.name}` was compiled for {_FEW + 1} different tuples of sizes; pad the inputs to a few fixed "
@@ -408,7 +415,12 @@ def _advice(wanted: Type, given: Type) -> str:
 def _type_of(value: Any, wanted: Type | None, name: str = "") -> Type:
     """The type of a value passed as an input; lists and numbers adapt."""
     if hasattr(value, "dtype") and hasattr(value, "shape"):
-        given = Type.of(value)
+        try:
+            given = Type.of(value)
+        except TypeError:
+            called = f"input `{name}`" if name else "an input"
+            advice = "; give real and imaginary part as two arrays" if str(value.dtype).startswith("complex") else ""
+            raise TypeError(f"cleave: {called} is an array of {value.dtype}, which is no element type of cleave{advice}") from None
         if wanted is not None and wanted.dtype == "bf16" and given.dtype == "u16":
             return Type("bf16", given.shape)
         return given
@@ -427,8 +439,8 @@ def _warn(executable: _cleave.Executable, options: Options) -> None:
     global _told_of_simulation
     if executable.simulates and "device" not in options.given and not _told_of_simulation:
         _told_of_simulation = True
-        warnings.warn("there is no GPU: runs on the simulated accelerator, whose results are real and whose times are not; "
-                      "device=\"none\" runs on this machine alone", PlacementWarning, stacklevel=6)
+        warnings.warn("there is no GPU: runs on the simulated accelerator, as the placement or a limit of its memory asks for one; its results are "
+                      "real and its times are not", PlacementWarning, stacklevel=6)
     for diagnostic in executable.diagnostics:
         if diagnostic.severity in ("warning", "remark"):
             text = f"{diagnostic.message} [-W{diagnostic.kind}]"

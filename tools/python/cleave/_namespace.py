@@ -39,6 +39,13 @@ def _bits(name: str) -> int:
     return 8 if name == "bool" else int(name.lstrip("biuf"))
 
 
+def _name_of(given: Any) -> str:
+    """The element type of a tensor, an array, or a type itself."""
+    if isinstance(given, Tensor):
+        return given._kind()
+    return dtype_name(given if isinstance(given, (type, str)) else getattr(given, "dtype", given))
+
+
 def _promoted(a: str, b: str) -> str:
     if a == b or b == "bool":
         return a
@@ -67,7 +74,7 @@ def result_type(*arrays_and_dtypes: Any) -> Any:
         if isinstance(each, (builtins.bool, int, float)) and not isinstance(each, np.generic):
             weak.append(each)
         else:
-            names.append(each._kind() if isinstance(each, Tensor) else dtype_name(getattr(each, "dtype", each)))
+            names.append(_name_of(each))
     if not names:
         names = ["bool"]
     found = names[0]
@@ -82,27 +89,26 @@ def result_type(*arrays_and_dtypes: Any) -> Any:
 
 def can_cast(from_: Any, to: DTypeLike, /) -> builtins.bool:
     """Whether `to` holds every value of the type `from_`, a type or a tensor."""
-    given = from_._kind() if isinstance(from_, Tensor) else dtype_name(getattr(from_, "dtype", from_))
+    given, wanted = _name_of(from_), dtype_name(to)
     try:
-        return _promoted(given, dtype_name(to)) == dtype_name(to) and not (given in _KINDS["integral"] and dtype_name(to) in _KINDS["real floating"])
+        return _promoted(given, wanted) == wanted and not (given in _KINDS["integral"] and wanted in _KINDS["real floating"])
     except TypeError:
         return False
 
 
 def finfo(dtype: Any, /) -> Any:
     """The limits of a floating type, or of the type of a tensor: NumPy's object, `eps`, `max`, `min`, `smallest_normal`, `bits`."""
-    found = getattr(dtype, "dtype", dtype)
-    name = dtype_name(found)
+    name = _name_of(dtype)
     if name == "bf16":
         import ml_dtypes
 
-        return ml_dtypes.finfo(ml_dtypes.bfloat16)
+        return ml_dtypes.finfo(ml_dtypes.bfloat16)  # type: ignore[no-untyped-call]
     return np.finfo(element_type(name))
 
 
 def iinfo(dtype: Any, /) -> Any:
     """The limits of an integer type, or of the type of a tensor: NumPy's object, `max`, `min`, `bits`."""
-    return np.iinfo(element_type(dtype_name(getattr(dtype, "dtype", dtype))))
+    return np.iinfo(element_type(_name_of(dtype)))
 
 
 class _Info:

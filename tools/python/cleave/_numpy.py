@@ -236,7 +236,7 @@ def function(called: Any, arguments: tuple[Any, ...], named: dict[str, Any]) -> 
     own = _known.get(name)
     if own is None:
         raise TypeError(f"cleave: {name} cannot be traced; a host function can call it (cleave.host_function)")
-    given = {key: value for key, value in named.items() if value is not None and not (key == "out" and value is None)}
+    given = {key: value for key, value in named.items() if key != "out" or value is not None}
     try:
         inspect.signature(own).bind(*arguments, **given)
     except TypeError as error:

@@ -92,6 +92,8 @@ def quantile(x: ArrayLike, q: Any, axis: _Axis = None, *, method: str = "linear"
     extents = [x.shape[each] for each in rest]
     n = int(np.prod([x.shape[each] for each in axes]))
     rows = f.sort(f.reshape(f.permute_dims(x, [*rest, *axes]), [*extents, n]), -1)
+    below: Any
+    above: Any
     if isinstance(q, Tensor):
         if q.ndim > 1:
             raise TypeError("cleave: `q` is a number or a vector of them")

@@ -55,6 +55,8 @@ class Tensor(Assignable, ArrayMethods, Methods):
 
     def _known(self) -> tuple[str, tuple[int, ...]]:
         if self._type is None:
+            if self._recorder.finished:
+                raise foreign(self)
             dtype, shape = self._recorder.type(self._operand) or ("f32", [])
             self._type = (dtype, tuple(shape))
         return self._type
@@ -113,7 +115,7 @@ class Tensor(Assignable, ArrayMethods, Methods):
     def T(self) -> Tensor:
         """A matrix with its axes exchanged; a vector or scalar stays. Tensors of more axes have `mT` and `transpose()`."""
         if self.ndim == 2:
-            return apply("transpose", (self,), {}, 1)
+            return _view("transpose", self, {})
         if self.ndim > 2:
             raise TypeError(f"cleave: x.T of {self.type}: NumPy reverses all axes, x.transpose(), and others exchange the last two, x.mT")
         return self
@@ -121,23 +123,25 @@ class Tensor(Assignable, ArrayMethods, Methods):
     @property
     def mT(self) -> Tensor:
         """The tensor with its last two axes exchanged."""
-        return apply("transpose", (self,), {}, 1)
+        return _view("transpose", self, {})
 
     def __repr__(self) -> str:
         if self._operand.poisoned:
             return "<Tensor after a mistake>"
+        if self._recorder.finished:
+            return f"<Tensor {self._label + ' ' if self._label else ''}of `{self._recorder.function}`, whose tracing is over>"
         name = self._recorder.name_of(self._operand)
         return f"<Tensor {name + ': ' if name else ''}{self.type}>"
 
     def reshape(self, *shape: Any) -> Tensor:
         """The same elements in another shape, of which one size may be -1: `x.reshape(2, -1)`."""
         given = shape[0] if len(shape) == 1 and not isinstance(shape[0], (int, np.integer)) else shape
-        return apply("reshape", (self,), {"shape": tuple(given)}, 1)
+        return _view("reshape", self, {"shape": tuple(given)})
 
     def transpose(self, *axes: Any) -> Tensor:
         """The axes in another order; without arguments, in reverse order, as in NumPy."""
         given = tuple(axes[0]) if len(axes) == 1 and not isinstance(axes[0], int) else axes
-        return apply("permute_dims", (self,), {"axes": given or tuple(reversed(range(self.ndim)))}, 1)
+        return _view("permute_dims", self, {"axes": given or tuple(reversed(range(self.ndim)))})
 
     def flatten(self) -> Tensor:
         """The elements in one axis, a copy."""
@@ -196,6 +200,11 @@ class Tensor(Assignable, ArrayMethods, Methods):
         import cleave
 
         return cleave
+
+    def __format__(self, form: str) -> str:
+        if form:
+            raise TypeError(f"cleave: a tensor has no numbers to write as {form!r} while it is traced; cleave.print(\"label\", x) prints them in each run")
+        return str(self)
 
     def __array__(self, *arguments: Any, **named: Any) -> Any:
         return self._no_number()
@@ -319,7 +328,7 @@ def _number_list(value: Any) -> Any:
 def foreign(x: Tensor, what: str = "") -> ValueError:
     """The error about a tensor that is used outside of its trace."""
     called = f"`{x._label}`" if x._label else "a tensor"
-    of = " of another traced function"
+    of = f" of the traced function `{x._recorder.function}`"
     used = f" is used in `{what}`" if what else " is used"
     return ValueError(f"cleave: {called}{of}{used} outside of the trace that made it, where it has no value; pass it in as an input, or "
                       "return it from the traced function and use the array that a run gives")
@@ -376,6 +385,11 @@ def name_results(owner: _cleave.Recorder, results: list[_cleave.Operand], names:
         for result, name in zip(results, names):
             if name != "_":
                 owner.name(result, name, place)
+
+
+def _view(name: str, x: Tensor, attributes: dict[str, Any]) -> Tensor:
+    result: Tensor = apply(name, (x,), attributes, 1)
+    return result
 
 
 def _tensor(name: str, operands: tuple[Any, ...], attributes: dict[str, Any]) -> Tensor:

@@ -120,7 +120,7 @@ class TracedModel(Model):
         self.__wrapped__ = function
         self._place = _definition(function)
         self._signature = Signature(function, static or ())
-        self._given = {"types": types, "name": name, "outputs": outputs, "limits": limits, "dims": dims, "static": static}
+        self._given: dict[str, Any] = {"types": types, "name": name, "outputs": outputs, "limits": limits, "dims": dims, "static": static}
         self._bound_models = Methods()
         method = self._signature.is_method
         nests = None if method else _declared(self._signature, function, types)

@@ -1,4 +1,5 @@
 """Updates: `updated` records `x[index] = value` and its kin as operations that give a new tensor. `x` itself is not changed here."""
+# mypy: disable-error-code="no-any-return"
 from __future__ import annotations
 
 from typing import Any
@@ -8,7 +9,7 @@ import numpy as np
 from ._arrays import adapted
 from ._errors import UserError
 from ._index import Mask, Picks, Window, broadcast_shape, parse, rank, stacked, together
-from ._tensor import Tensor, _tensor, constant_of, note_read, poison, recorder
+from ._tensor import Tensor, _tensor, constant_of, foreign, note_read, poison, recorder
 from ._types import numpy_dtype
 from ._where import here
 
@@ -26,6 +27,8 @@ def updated(x: Any, index: Any, value: Any, how: str = "set") -> Tensor:
     to `x[index]` and becomes of the element type of `x`. With "set", the last of several updates of one position counts, as in NumPy; the
     other ways take all of them. A position out of range, a value that does not fit or broadcast is an Error at the user's line.
     """
+    if isinstance(x, Tensor) and x._recorder.finished:
+        raise foreign(x, "x[...] = v")
     owner = recorder("x[...] = v")
     if not isinstance(x, Tensor):
         x = constant_of(x)

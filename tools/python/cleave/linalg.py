@@ -85,7 +85,8 @@ def trace(x: ArrayLike, /, *, offset: int = 0) -> Tensor:
 
 def matrix_norm(x: ArrayLike, /, *, keepdims: bool = False, ord: Any = "fro") -> Tensor:  # noqa: A002
     """The norm of the matrices in the last two axes: "fro", "nuc", 1, -1, 2, -2, inf, -inf."""
-    return f.matrix_norm(x, ord if isinstance(ord, str) else {np.inf: "inf", -np.inf: "-inf"}.get(ord, str(int(ord))), keepdims)
+    named = ord if isinstance(ord, str) else ("inf" if ord > 0 else "-inf") if np.isinf(ord) else str(int(ord))
+    return f.matrix_norm(x, named, keepdims)
 
 
 def norm(x: ArrayLike, ord: Any = None, axis: int | Sequence[int] | None = None, keepdims: bool = False) -> Tensor:  # noqa: A002
