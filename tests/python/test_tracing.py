@@ -41,7 +41,8 @@ def test_operators_of_integers_are_numpys(function):
 @pytest.mark.parametrize("index", [
     0, -1, (1, 2), (slice(None), 1), slice(1, 3), slice(None, None, 2), slice(None, None, -1), (Ellipsis, 0), (None, 1), (slice(None), None),
     (1, slice(1, 3)), slice(5, 9), (slice(-2, None), slice(None, -1)), [0, 2], ([2, 0], slice(1, 3)), (slice(None), [1, 1, 0]), Ellipsis,
-    np.array([[0, 1], [1, 2]]), (slice(2, 0, -1), -1),
+    np.array([[0, 1], [1, 2]]), (slice(2, 0, -1), -1), X > 3, ([0, 2], [1, 3]), ([[0], [2]], [1, 3]), (1, [0, 2]), ([], slice(None)),
+    np.array([True, False, True]), (slice(None), np.array([True, False, True, False])),
 ], ids=str)
 def test_indices_are_numpys(index):
     np.testing.assert_array_equal(run(lambda x: x[index], X), X[index])
@@ -60,7 +61,7 @@ def test_a_wrong_index_is_an_error_of_its_line(index, words):
     assert caught.value.file == __file__
 
 
-@pytest.mark.parametrize("index", [True, 0.5, X > 3, ([0], [1]), "a"], ids=str)
+@pytest.mark.parametrize("index", [True, 0.5, np.array([0.5]), ([0], None, Ellipsis, Ellipsis), "a"], ids=str)
 def test_other_indices_are_index_errors(index):
     with pytest.raises((IndexError, TypeError)):
         run(lambda x: x[index], X)
@@ -68,7 +69,9 @@ def test_other_indices_are_index_errors(index):
 
 def test_a_tensor_knows_its_type():
     def look(x):
-        assert (x.shape, x.dtype, x.ndim, x.size, len(x)) == ((3, 4), "f32", 2, 12, 3)
+        assert (x.shape, x.ndim, x.size, len(x), x.itemsize, x.nbytes) == ((3, 4), 2, 12, 3, 4, 48)
+        assert x.dtype == np.float32 and x.dtype == np.dtype("float32") and x.dtype == "float32" and np.zeros(3, x.dtype).dtype == np.float32
+        assert x.dtype.itemsize == 4 and np.finfo(x.dtype).eps == np.finfo(np.float32).eps
         assert x.T.shape == (4, 3) and x.reshape(2, -1).shape == (2, 6) and x.reshape((12,)).shape == (12,)
         assert x.transpose().shape == (4, 3) and x.flatten().shape == (12,)
         assert repr(x) == "<Tensor x: f32[3, 4]>"
@@ -91,12 +94,12 @@ def test_every_function_of_the_vocabulary_is_there():
         function = getattr(cleave, name)
         assert name in cleave.__all__
         assert function.__doc__, name
-        if name in ("host_call", "trace"):
+        if name in ("host_call", "trace", "fft"):
             continue
         assert entry["summary"].split("`")[0] in function.__doc__
         words = [word.strip(" []?") for word in entry["signature"].split("(", 1)[1].rstrip(")").split(",")]
         assert set(words) - {""} <= set(inspect.signature(function).parameters), name
-        assert typing.get_type_hints(function, {**vars(cleave.functions), "Tensor": cleave.Tensor})["return"] is not None
+        assert typing.get_type_hints(function, {**vars(cleave.functions), **function.__globals__, "Tensor": cleave.Tensor})["return"] is not None
 
 
 def test_functions_with_several_results():
@@ -158,12 +161,12 @@ def test_integers_that_do_not_fit_are_reported_at_their_line():
                               (lambda x: cleave.parameter("w", "i32[2]", float("nan")), "which its type i32[2] does not hold"),
                               (lambda x: cleave.parameter("w", "i64[2]", 2**70), "which its type i64[2] does not hold"),
                               (lambda x: cleave.full((2,), 3e9, dtype="i32"), "is no i32"),
-                              (lambda x: cleave.full((2,), 300, dtype="u8"), "does not fit in u8")):
+                              (lambda x: cleave.full((2,), 300, dtype="uint8"), "does not fit in u8")):
         with pytest.raises(cleave.Error, match=message.replace("[", r"\[")) as raised:
             run(function, I)
         assert raised.value.line is not None
     for function, message in ((lambda x: cleave.constant(2**40), "1099511627776 does not fit in i32"),
-                              (lambda x: cleave.constant([300, 1], "u8"), r"300 at \[0\] does not fit in u8"),
+                              (lambda x: cleave.constant([300, 1], "uint8"), r"300 at \[0\] does not fit in u8"),
                               (lambda x: cleave.parameter("w", "u8[2]", [300, 1]), r"parameter `w`: 300 at \[0\] does not fit in u8"),
                               (lambda x: cleave.sum(x, axis=2**70), "`axis` is 1180591620717411303424")):
         with pytest.raises((cleave.UserError, ValueError), match=message):
@@ -348,9 +351,7 @@ def test_numpys_functions_of_elements_are_traced():
     result = run(lambda x: (np.tanh(x), np.arctan2(x, 2), np.maximum(3, x), np.power(x, 2)), X)
     for one, other in zip(result, (np.tanh(X), np.arctan2(X, 2), np.maximum(3, X), X ** 2)):
         np.testing.assert_allclose(one, other, rtol=1e-6)
-    with pytest.raises(TypeError, match="numpy.concatenate cannot be traced; cleave.concat can"):
-        run(lambda x: np.concatenate([x, x]), X)
-    with pytest.raises(TypeError, match="numpy.spacing cannot be traced$"):
+    with pytest.raises(TypeError, match="numpy.spacing cannot be traced"):
         run(lambda x: np.spacing(x), X)
 
 

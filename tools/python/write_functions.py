@@ -9,9 +9,8 @@ import sys
 BY_HAND = {"host_call"}
 #: The package has another function of that name, which calls this one for tensors.
 OVERLOADED = {"trace", "log"}
-#: Methods of a NumPy array, which Tensor has where the vocabulary has a function of that name.
-NUMPY_METHODS = ["all", "any", "argmax", "argmin", "argsort", "astype", "clip", "diagonal", "max", "mean", "min", "prod", "repeat",
-                 "round", "sort", "squeeze", "std", "sum", "take", "trace", "var"]
+#: Methods of a NumPy array that read as the function of the vocabulary of that name. The others are in cleave/_array_methods.py.
+NUMPY_METHODS = ["all", "any", "argmax", "argmin", "argsort", "astype", "max", "min"]
 #: Python's operators, and the functions that they stand for.
 OPERATORS = {"add": ("+", "add"), "sub": ("-", "subtract"), "mul": ("*", "multiply"), "truediv": ("/", "divide"),
              "floordiv": ("//", "floor_divide"), "mod": ("%", "remainder"), "pow": ("**", "pow"), "matmul": ("@", "matmul"),

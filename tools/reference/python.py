@@ -30,7 +30,15 @@ PARTS = [
     ("Errors", ["Error", "UserError", "FileError", "UnknownNameError", "Cancelled", "UsageError", "MachineError"]),
 ]
 #: Public names that are no functions or classes of the package itself.
-ELSEWHERE = {"__version__", "functions", "optim"}
+ELSEWHERE = {"__array_namespace_info__", "__version__", "fft", "functions", "linalg", "optim", "random"}
+#: Modules with their functions below a heading: heading, file, what stands before a name.
+MODULES = [
+    ("Names of NumPy: shapes", "_shapes", ""), ("Names of NumPy: elements, sums and products", "_elementary", ""),
+    ("Names of NumPy: statistics", "_statistics", ""), ("Element types", "_namespace", ""), ("Linear algebra", "linalg", "linalg."),
+    ("Fourier transforms", "fft", "fft."), ("Random numbers", "random", "random."),
+]
+#: Files that hold a part of a class.
+MIXED = {"Tensor": [("_assignable", "Assignable"), ("_array_methods", "ArrayMethods")]}
 
 
 class Package:
@@ -107,14 +115,18 @@ def attributes(node, lines):
             yield each.target.id, ast.unparse(each.annotation), lines[each.lineno - 2].strip().removeprefix("#:").strip()
 
 
-def optimizers(package):
-    """The part about the module `cleave.optim`: its docstring and its functions."""
-    tree = package.parsed("optim")
-    functions = {node.name: node for node in tree.body if isinstance(node, ast.FunctionDef)}
-    names = next(ast.literal_eval(node.value) for node in tree.body if isinstance(node, ast.Assign) and node.targets[0].id == "__all__")
-    lines = ["## Optimizers, limits and schedules", "", *prose(docstring(tree), "python"), ""]
+def module_part(package, heading, module, prefix):
+    """The part about a module: its docstring and its own functions and classes."""
+    tree = package.parsed(module)
+    known = {node.name: node for node in tree.body if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
+    names = next(ast.literal_eval(node.value) for node in tree.body if isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "__all__")
+    lines = [f"## {heading}", "", *prose(docstring(tree), "python"), ""]
     for name in names:
-        lines += function_section("optim." + name, [functions[name]])
+        node = known.get(name)
+        if isinstance(node, ast.ClassDef):
+            lines += class_section(prefix + name, node, package.sources[module][1])
+        elif node is not None:
+            lines += function_section(prefix + name, [node])
     return lines
 
 
@@ -126,14 +138,14 @@ def function_section(name, nodes):
     return [f"### {name}", "", *fenced("python", code), "", *prose(docstring(implemented), "python"), ""]
 
 
-def class_section(name, node, lines):
-    bases = [ast.unparse(base) for base in node.bases if not ast.unparse(base).startswith(("Generic", "Methods"))]
+def class_section(name, node, lines, more=()):
+    bases = [ast.unparse(base) for base in node.bases if not ast.unparse(base).startswith(("Generic", "Methods", "Assignable", "ArrayMethods"))]
     out = [f"### {name}", "", *fenced("python", [f"class cleave.{name}" + (f"({', '.join(bases)})" if bases else "")]), ""]
     out += [*prose(docstring(node), "python"), ""]
     rows, methods = [], []
     for attribute, type_, text in attributes(node, lines):
         rows.append(f"| `{attribute}` | `{escaped_cell(type_)}` | {text} |")
-    for each in node.body:
+    for each in [*node.body, *more]:
         if not isinstance(each, ast.FunctionDef) or not (each.name == "__call__" or not each.name.startswith("_")) or not docstring(each):
             continue
         if "property" in decorators(each):
@@ -185,7 +197,11 @@ def page(root):
             nodes, source = package.definitions(name)
             if not nodes:
                 raise ValueError(f"tools/python/cleave/{package.modules[name]}.py: no function or class {name}")
-            lines += class_section(name, nodes[-1], source) if isinstance(nodes[-1], ast.ClassDef) else function_section(name, nodes)
+            more = [each for module, kind in MIXED.get(name, []) for node in package.parsed(module).body
+                    if isinstance(node, ast.ClassDef) and node.name == kind for each in node.body]
+            lines += class_section(name, nodes[-1], source, more) if isinstance(nodes[-1], ast.ClassDef) else function_section(name, nodes)
         if heading == "Gradients":
-            lines += optimizers(package)
+            lines += module_part(package, "Optimizers, limits and schedules", "optim", "optim.")
+    for heading, module, prefix in MODULES:
+        lines += module_part(package, heading, module, prefix)
     return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).rstrip("\n") + "\n"

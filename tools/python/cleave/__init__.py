@@ -7,11 +7,11 @@
     y = model.run(x=x)["y"]                 # NumPy arrays in, NumPy arrays out
 
 Functions of the vocabulary (`cleave.matmul`, `cleave.relu`, …) have the names of the Python array API and are called inside of traced
-functions. docs/guide/python.md is the complete guide.
+functions; so are NumPy's further names (`cleave.median`, `cleave.linalg.norm`), which record them. docs/guide/python.md is the complete guide.
 """
 from __future__ import annotations
 
-from . import functions, optim
+from . import fft as _fft, _elementary, _namespace, _shapes, _statistics, functions, linalg, optim, random
 from ._cleave import Diagnostic, Location, Note
 from ._cleave import version as __version__
 from ._control import Batches, Until, batches, cond, for_loop, until, while_loop
@@ -27,15 +27,23 @@ from ._plan import Plan
 from ._run import Results, Run
 from ._tensor import Tensor
 from .functions import *  # noqa: F403
+from ._elementary import *  # type: ignore[assignment]  # noqa: F403
+from ._namespace import *  # noqa: F403
+from ._namespace import __array_namespace_info__, bool as bool  # noqa: A004
+from ._shapes import *  # noqa: F403
+from ._statistics import *  # type: ignore[assignment]  # noqa: F403
 from ._trace import TracedModel, allow, constant, named, parameter, place, recompute, scope, trace
 from ._types import Type
 
+fft = _fft  # type: ignore[assignment]  # in place of the function of the vocabulary, which this module also is
+
 __all__ = [
-    "Batches", "Cancelled", "Diagnostic", "Error", "FileError", "HostMark", "Location", "MachineError", "Model", "Network", "Note", "PlacementWarning", "Plan", "ProgramModel", "Results",
-    "Run", "Tensor", "TracedModel", "Type", "UnknownNameError", "Until", "UsageError", "UserError", "__version__", "allow", "batches",
-    "cond", "constant", "custom_gradient",
-    "for_loop", "functions", "gradient", "host", "host_call", "host_function", "load", "log", "named", "optim",
-    "parameter", "parse", "place", "program", "recompute", "scope", "stop_gradient", "trace",
+    "Batches", "Cancelled", "Diagnostic", "Error", "FileError", "HostMark", "Location", "MachineError", "Model", "Network", "Note", "PlacementWarning", "Plan",
+    "ProgramModel", "Results",
+    "Run", "Tensor", "TracedModel", "Type", "UnknownNameError", "Until", "UsageError", "UserError", "__array_namespace_info__", "__version__", "allow",
+    "batches", "cond", "constant", "custom_gradient", "fft",
+    "for_loop", "functions", "gradient", "host", "host_call", "host_function", "linalg", "load", "log", "named", "optim",
+    "parameter", "parse", "place", "program", "random", "recompute", "scope", "stop_gradient", "trace",
     "unrolled", "until", "value_and_gradient", "while_loop",
 ]
-__all__ += [name for name in functions.__all__ if name not in __all__]
+__all__ += [name for module in (functions, _elementary, _namespace, _shapes, _statistics) for name in module.__all__ if name not in __all__]

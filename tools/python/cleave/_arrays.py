@@ -20,6 +20,56 @@ _BY_NAME = {"f16": np.float16, "f32": np.float32, "f64": np.float64, "bool": np.
             "i64": np.int64, "u8": np.uint8, "u16": np.uint16, "u32": np.uint32, "u64": np.uint64}
 
 
+def is_number_list(value: Any) -> bool:
+    """Whether a list or tuple is one of numbers, or of such lists: an array as NumPy would make it. Others are nests."""
+    kinds = set(map(type, value))
+    if any(issubclass(kind, (list, tuple)) for kind in kinds):
+        return all(isinstance(each, (list, tuple)) and is_number_list(each) for each in value)
+    return all(kind in _NUMBERS or issubclass(kind, np.generic) for kind in kinds) or all(
+        isinstance(each, (int, float, np.generic)) or isinstance(each, np.ndarray) and each.ndim == 0 for each in value)
+
+
+_NUMBERS = frozenset((bool, int, float))
+
+
+def _check_list(value: Any, what: str) -> None:
+    """Refuses lists that are no arrays: of arrays, which NumPy would stack, ragged ones, and those of other objects."""
+    called = f"{what}: " if what else ""
+    if not is_number_list(value):
+        inner = _odd(value)
+        if hasattr(inner, "shape") and hasattr(inner, "dtype"):
+            raise TypeError(f"cleave: {called}a list of arrays is not stacked by itself; write numpy.stack(list), cleave.stack(list) in a "
+                            "traced function, or declare a type for each of them: [\"f32[4]\", \"f32[4]\"]")
+        if isinstance(inner, (list, tuple)):
+            raise TypeError(f"cleave: {called}a ragged list, in which numbers stand beside lists, is no array")
+        raise TypeError(f"cleave: {called}a list that holds {'None' if inner is None else 'a ' + type(inner).__name__} is no array of numbers")
+    _shape_of_list(value, called)
+
+
+def _odd(value: Any) -> Any:
+    """The element of a list for which it is no array of numbers."""
+    lists = [each for each in value if isinstance(each, (list, tuple))]
+    for each in value:
+        if isinstance(each, (list, tuple)):
+            if not is_number_list(each):
+                return _odd(each)
+        elif lists or not isinstance(each, (int, float, np.generic)):
+            return lists[0] if lists and isinstance(each, (int, float, np.generic)) else each
+    return lists[0]
+
+
+def _shape_of_list(value: Any, called: str, place: str = "") -> tuple[int, ...]:
+    if not len(value) or not isinstance(value[0], (list, tuple)):
+        return (len(value),)
+    first = _shape_of_list(value[0], called, f"{place}[0]")
+    for at, each in enumerate(value[1:], 1):
+        shape = _shape_of_list(each, called, f"{place}[{at}]")
+        if shape != first:
+            raise TypeError(f"cleave: {called}a ragged list is no array: element {place}[0] has shape {list(first)} and {place}[{at}] has shape "
+                            f"{list(shape)}")
+    return (len(value), *first)
+
+
 def prepare(value: Any, wanted: str | None, what: str = "") -> Any:
     """Called by the extension module for a value without a usable buffer: returns one, or a DLPack capsule, or ("bf16", bits). Errors call
     the value `what`: "input `x`"."""
@@ -40,16 +90,24 @@ def prepare(value: Any, wanted: str | None, what: str = "") -> Any:
     # Numbers and lists have no element type of their own.
     if wanted and not hasattr(value, "dtype"):
         return _contiguous(adapted(value, wanted, what))
-    return _contiguous(_numbers(value))
+    return _contiguous(numbers(value, what))
 
 
-def _numbers(value: Any) -> np.ndarray[Any, Any]:
+def numbers(value: Any, what: str = "") -> np.ndarray[Any, Any]:
     """The array that NumPy makes of `value`; its dtype is object if an integer is too large for every other dtype."""
+    if isinstance(value, (list, tuple)):
+        _check_list(value, what)
     array = np.asarray(value)
     large = array.dtype == object and array.size and all(isinstance(number, (int, float)) for number in array.flat)
     if not large and array.dtype.kind not in "biuf" and array.dtype != BFLOAT16:
-        raise TypeError(f"cleave: {type(value).__name__} is no array of numbers")
+        raise TypeError(f"cleave: {what + ': ' if what else ''}{_kind_of(value, array)} is no array of numbers")
     return array
+
+
+def _kind_of(value: Any, array: Any) -> str:
+    if array.dtype.kind == "c":
+        return "an array of complex numbers, which cleave does not have (the real and imaginary parts are two arrays: x.real, x.imag),"
+    return f"an array of {array.dtype}" if hasattr(value, "dtype") else f"a {type(value).__name__}"
 
 
 def adapted(value: Any, wanted: str, what: str = "") -> np.ndarray[Any, Any]:
@@ -57,7 +115,7 @@ def adapted(value: Any, wanted: str, what: str = "") -> np.ndarray[Any, Any]:
 
     Integer types hold whole numbers between their ends, bool 0 and 1; floating types round, but no finite number becomes infinite.
     """
-    array = _numbers(value)
+    array = numbers(value, what)
     target = BFLOAT16 if wanted == "bf16" else np.dtype(_BY_NAME[wanted])
     if target is None:
         raise TypeError("cleave: numbers become bf16 where the package ml_dtypes is installed; else give the bits as numpy.uint16")
@@ -128,5 +186,6 @@ def _contiguous(array: np.ndarray[Any, Any]) -> Any:
     if BFLOAT16 is not None and array.dtype == BFLOAT16 or array.dtype.name == "bfloat16":
         return "bf16", array.view(np.uint16)
     if array.dtype.name not in ("bool", "float16", "float32", "float64") and array.dtype.kind not in "iu":
-        raise TypeError(f"cleave: arrays of {array.dtype} cannot be used")
+        raise TypeError(f"cleave: arrays of {array.dtype} cannot be used" + ("; give real and imaginary part as two arrays" if array.dtype.kind
+                        == "c" else ""))
     return array

@@ -6,8 +6,9 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from . import _cleave
-from ._nest import flatten, rebuild, same_shape
+from ._nest import flatten, rebuild, same_shape, transform
 from ._tensor import Tensor, operand, recorder
+from ._views import region
 from ._where import here
 
 
@@ -123,7 +124,8 @@ def _record_for(owner: _cleave.Recorder, count: Any, state: Any, body: Callable[
     `until`."""
     before = _State(state, owner)
     counter, inside = owner.begin_for(operand(count, owner), before.values, before.names, expect, at_most, prefetch, place)
-    result = _call(body, first(counter), before.rebuilt(inside, owner), state is not None)
+    with region():
+        result = _call(body, first(counter), before.rebuilt(inside, owner), state is not None)
     stop = None
     if isinstance(result, Until):
         stop, result = operand(result.stop, owner), result.state
@@ -167,9 +169,10 @@ def while_loop(condition: Callable[..., Any], state: Any, body: Callable[..., An
     owner = recorder("while_loop")
     place = here()
     before = _State(state, owner)
-    inside = before.rebuilt(owner.begin_while(before.values, before.names, expect, at_most, place), owner)
-    owner.condition(operand(_call(condition, (), inside, state is not None), owner), place)
-    result = _call(body, (), inside, state is not None)
+    values = owner.begin_while(before.values, before.names, expect, at_most, place)
+    with region():
+        owner.condition(operand(_call(condition, (), before.rebuilt(values, owner), state is not None), owner), place)
+        result = _call(body, (), before.rebuilt(values, owner), state is not None)
     yielded = _check_nest(owner, before, result if state is not None else None, "the body of the loop")
     _check_count(owner, before, yielded, place)
     return before.rebuilt(owner.end_while(yielded.values[:len(before.values)], before.names, place), owner)
@@ -186,6 +189,11 @@ def _values(state: _State) -> str:
     return f"{len(state.values)} value{'' if len(state.values) == 1 else 's'}"
 
 
+def _copies(operands: tuple[Any, ...]) -> list[Any]:
+    """Operands that an arm may assign to."""
+    return [transform(each, lambda leaf: leaf.copy() if isinstance(leaf, Tensor) else leaf) for each in operands]
+
+
 def cond(predicate: Any, then: Callable[..., Any], otherwise: Callable[..., Any] | None = None, *operands: Any,
          probability: float | None = None) -> Any:
     """`then() if predicate else otherwise()`; only the arm taken is executed. `predicate` is a scalar bool.
@@ -197,9 +205,11 @@ def cond(predicate: Any, then: Callable[..., Any], otherwise: Callable[..., Any]
     owner = recorder("cond")
     place = here()
     owner.begin_branch(operand(predicate, owner), probability, place)
-    first = _State(then(*operands), owner)
+    with region():
+        first = _State(then(*_copies(operands)), owner)
     owner.otherwise()
-    second = _State(otherwise(*operands) if otherwise is not None else None, owner)
+    with region():
+        second = _State(otherwise(*_copies(operands)) if otherwise is not None else None, owner)
     if len(first.values) != len(second.values):
         owner.error("type", f"one arm of the branch returns {_values(first)}, the other {_values(second)}", place)
         second.values = (second.values + [_cleave.Operand()] * len(first.values))[:len(first.values)]

@@ -5,7 +5,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
-from ._nest import flatten, rebuild
+from ._nest import flatten, rebuild, transform
 from ._tensor import Tensor, apply, operand, recorder
 from ._where import here
 
@@ -34,7 +34,9 @@ def value_and_gradient(function: Callable[..., Any], *, has_aux: bool = False) -
     """
     @functools.wraps(function)
     def both(values: Any, *args: Any, **kwargs: Any) -> Any:
-        result = function(values, *args, **kwargs)
+        # The function may assign to what it is given; the gradient is that by the values as they were.
+        given = transform(values, lambda leaf: leaf.copy() if isinstance(leaf, Tensor) else leaf)
+        result = function(given, *args, **kwargs)
         loss = result[0] if has_aux else result
         return result, gradient(loss, values)
 

@@ -118,6 +118,10 @@ def host_function(results: TypeLike | Sequence[TypeLike] | None | Callable[..., 
     """
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        if not callable(function):
+            raise TypeError("cleave: host_function takes the types of the function's results: @cleave.host_function(\"f32[4]\"), or None if there "
+                            "are none")
+
         def called(rule: HostGradient | None, *inputs: Any) -> Any:
             if not traces.stack:
                 return function(*inputs)

@@ -28,7 +28,7 @@ class _Yaml(Source):
         """Inputs and their types as they are written."""
         return _cleave.declared_inputs(self.path, self.text)
 
-    def program(self, dims: dict[str, int], types: dict[str, Type]) -> _cleave.Program:
+    def program(self, dims: dict[str, int], types: dict[str, Type], form: Any = None) -> _cleave.Program:
         if self.text is not None:
             return _cleave.Program.parse(self.text, self.path, dims)
         return _cleave.Program.read(self.path, {"dims": dims}, self.seed)
@@ -57,7 +57,7 @@ class _Onnx(Source):
             result.append((name, str(type_)))
         return result
 
-    def program(self, dims: dict[str, int], types: dict[str, Type]) -> _cleave.Program:
+    def program(self, dims: dict[str, int], types: dict[str, Type], form: Any = None) -> _cleave.Program:
         sizes = {name: list(type_.shape) for name, type_ in types.items() if not type_.open}
         return _cleave.Program.read(self.path, {**self.options, "dims": self.options.get("dims", {}), "input_shapes": sizes}, self.seed)
 
@@ -73,7 +73,7 @@ class _Graph(Source):
         """Empty: the program itself has the types of its inputs."""
         return []
 
-    def program(self, dims: dict[str, int], types: dict[str, Type]) -> _cleave.Program:
+    def program(self, dims: dict[str, int], types: dict[str, Type], form: Any = None) -> _cleave.Program:
         return _cleave.Program.read(self.path, {"dims": dims}, self.seed)
 
 

@@ -12,7 +12,9 @@ import numpy as np
 
 from . import _cleave
 from ._errors import PlacementWarning, UsageError
+from ._arrays import numbers
 from ._plan import Plan
+from ._progress import timed
 from ._run import Options, Results, Run
 from ._states import States
 from ._types import Type, numpy_dtype
@@ -26,8 +28,8 @@ class Source:
     #: Whether open sizes have defaults.
     has_default_sizes = False
 
-    def program(self, dims: dict[str, int], types: dict[str, Type]) -> _cleave.Program:
-        """The program for inputs of these types."""
+    def program(self, dims: dict[str, int], types: dict[str, Type], form: Any = None) -> _cleave.Program:
+        """The program for inputs of these types; `form`: of a call of a traced function."""
         raise NotImplementedError
 
 
@@ -51,6 +53,22 @@ class Model:
         self._usual: tuple[_cleave.Executable, _cleave.Program] | None = None
         self._shared = _cleave.SharedConstants()
         self._states = States(name, states or {})
+
+    def __reduce__(self) -> Any:
+        """A pickled or copied model has its source (the path of a file, or a function), its options, and the values of its states; it is
+        compiled again."""
+        kept = {name: value for name, value in self.__dict__.items() if name == "_options_of_file"}
+        made = (type(self), self._source, self._name, self._declared, self._dims, self._options.given, self._options.memory_limit,
+                self._states.wanted)
+        return _remade, (*made, self._states.values(), kept)
+
+    def __deepcopy__(self, memo: Any) -> Model:
+        make, arguments = self.__reduce__()
+        model: Model = make(*arguments)
+        return model
+
+    def __copy__(self) -> Model:
+        return self.__deepcopy__({})
 
     # Properties.
 
@@ -119,7 +137,9 @@ class Model:
         """
         options = self._options.over({"device": device, "placement": placement, "machine": machine, "threads": threads, "workers": workers,
                                       "precision": precision, "keep": keep, "accelerator_memory": accelerator_memory, "warn": warn})
-        return Plan(self._program_of(inputs, dims).plan(options.given))
+        program = self._program_of(inputs, dims)
+        with timed(f"plan of `{self.name}` for explain"):
+            return Plan(program.plan(options.given))
 
     def check(self, inputs: Mapping[str, Any] | None = None, /, *, dims: Mapping[str, int] | None = None,
               **options: Any) -> list[_cleave.Diagnostic]:
@@ -234,7 +254,7 @@ class Model:
     def _ready(self, inputs: Mapping[str, Any], options: Options) -> tuple[_cleave.Executable, _cleave.Program, dict[str, Any]]:
         """The executable, its program, and the inputs of the run, which include the states that the executable does not hold itself."""
         self._states.settle()
-        program = self._program_for(self._types_of({**self._states.types, **inputs}))
+        program = self._program_for(self._types_of({**self._states.types, **inputs}), None, getattr(inputs, "form", None))
         if self._states.position is not None and "save_every" not in options.given:
             options = options.over({"continues": True})
         executable = self._compiled(program, options)
@@ -250,7 +270,9 @@ class Model:
             with self._lock:
                 found = self._executables.get(key)
                 if found is None:
-                    found = (_cleave.compile(program, options.given, self._shared), program)
+                    chosen = options.running
+                    with timed(f"compilation of `{self.name}` for device {chosen.get('device', 'auto')}"):
+                        found = (_cleave.compile(program, chosen, self._shared), program)
                     self._executables[key] = found
                     self._evict(key)
                     _warn(found[0], options)
@@ -279,7 +301,7 @@ class Model:
     def _types_of(self, inputs: Mapping[str, Any]) -> dict[str, Type]:
         """The types of the inputs that decide sizes."""
         if self._declared is None:
-            return {name: _type_of(value, None) for name, value in inputs.items()}
+            return {name: _type_of(value, None, name) for name, value in inputs.items()}
         bound = self._bound(self._declared)
         return {name: _type_of(inputs[name], type_) for name, type_ in bound.items() if name in inputs and self._may_differ(type_)}
 
@@ -292,15 +314,18 @@ class Model:
         types = {name: Type.of(value) for name, value in _by_name({} if inputs is None else inputs).items()}
         return self._program_for(types, sizes_of(dims))
 
-    def _program_for(self, types: Mapping[str, Type], dims: Mapping[str, int] | None = None) -> _cleave.Program:
-        """The program for inputs of these types and dims, made now if there is none yet."""
-        key = (tuple(sorted((name, str(type_)) for name, type_ in types.items())), tuple(sorted((dims or {}).items())))
+    def _program_for(self, types: Mapping[str, Type], dims: Mapping[str, int] | None = None, form: Any = None) -> _cleave.Program:
+        """The program for inputs of these types and dims, and for a form of a traced function's call; made now if there is none yet."""
+        key: Any = (tuple(sorted((name, str(type_)) for name, type_ in types.items())), tuple(sorted((dims or {}).items())))
+        key = (*key, form.key) if form is not None and form.key else key
         program = self._programs.get(key)
         if program is None:
             with self._lock:
                 program = self._programs.get(key)
                 if program is None:
-                    program = self._adopted(self._make(types, {**self._dims, **(dims or {})}))
+                    shown = ", ".join(f"{name}: {type_}" for name, type_ in types.items())
+                    with timed(f"program of `{self.name}`({shown})"):
+                        program = self._adopted(self._make(types, {**self._dims, **(dims or {})}, form))
                     self._programs[key] = program
                     if len(self._programs) == _FEW + 1:
                         warnings.warn(f"`{self.name}` was compiled for {_FEW + 1} different tuples of sizes; pad the inputs to a few fixed "
@@ -314,11 +339,11 @@ class Model:
         self._shared.share(program)
         return program
 
-    def _make(self, types: Mapping[str, Type], dims: dict[str, int]) -> _cleave.Program:
+    def _make(self, types: Mapping[str, Type], dims: dict[str, int], form: Any = None) -> _cleave.Program:
         if self._declared is None:
-            if not types:
+            if not types and form is None:
                 raise UsageError(f"error: the types of `{self.name}` are those of its first call; call it, or give explain() `inputs`")
-            return self._source.program(dims, dict(types))
+            return self._source.program(dims, dict(types), form)
         sizes = dict(dims)
         bound = {}
         for name, declared in self._bound(self._declared).items():
@@ -332,7 +357,7 @@ class Model:
             names = dict.fromkeys(size for type_ in final.values() for size in type_.shape if isinstance(size, str))
             dims_text = ", or dims={" + ", ".join(f'"{name}": …' for name in names) + "}" if names else ""
             raise UsageError(f"error: sizes of `{self.name}` are open: {', '.join(still_open)}; give arrays{dims_text}")
-        return self._source.program(sizes, final)
+        return self._source.program(sizes, final, form)
 
     def _known(self) -> _cleave.Program:
         return self._latest if self._latest is not None else self._program_for({})
@@ -345,6 +370,15 @@ class Model:
                 advice = _advice(known[name], given)
                 raise UsageError(f"error: input `{name}` of `{self.name}` is {known[name]}, but {given} is given{advice}")
         raise UsageError(f"error: the inputs of `{self.name}` have other types than it takes")
+
+
+def _remade(kind: type[Model], source: Source, name: str, declared: dict[str, Type] | None, dims: dict[str, int], options: dict[str, Any],
+            memory_limit: float | None, states: dict[str, str], values: dict[str, Any], kept: dict[str, Any]) -> Model:
+    """The copy of a model, or a model that was pickled."""
+    model = kind(source, name, declared, dims, Options(options, memory_limit), states)
+    model.__dict__.update(kept)
+    model._states.restore(values)
+    return model
 
 
 def _by_name(inputs: Any) -> dict[str, Any]:
@@ -378,14 +412,19 @@ def _advice(wanted: Type, given: Type) -> str:
     return f"; convert it: .astype(\"{numpy_dtype(wanted.dtype).name}\")"
 
 
-def _type_of(value: Any, wanted: Type | None) -> Type:
+def _type_of(value: Any, wanted: Type | None, name: str = "") -> Type:
     """The type of a value passed as an input; lists and numbers adapt."""
     if hasattr(value, "dtype") and hasattr(value, "shape"):
-        given = Type.of(value)
+        try:
+            given = Type.of(value)
+        except TypeError:
+            called = f"input `{name}`" if name else "an input"
+            advice = "; give real and imaginary part as two arrays" if str(value.dtype).startswith("complex") else ""
+            raise TypeError(f"cleave: {called} is an array of {value.dtype}, which is no element type of cleave{advice}") from None
         if wanted is not None and wanted.dtype == "bf16" and given.dtype == "u16":
             return Type("bf16", given.shape)
         return given
-    array = np.asarray(value)
+    array = numbers(value, f"input `{name}`" if name else "")
     if wanted is not None:
         return Type(wanted.dtype, array.shape)
     # Python's integers are i32 whatever their size, so that a type does not depend on a value; one that is too large is refused.
@@ -400,8 +439,8 @@ def _warn(executable: _cleave.Executable, options: Options) -> None:
     global _told_of_simulation
     if executable.simulates and "device" not in options.given and not _told_of_simulation:
         _told_of_simulation = True
-        warnings.warn("there is no GPU: runs on the simulated accelerator, whose results are real and whose times are not; "
-                      "device=\"none\" runs on this machine alone", PlacementWarning, stacklevel=6)
+        warnings.warn("there is no GPU: runs on the simulated accelerator, as the placement or a limit of its memory asks for one; its results are "
+                      "real and its times are not", PlacementWarning, stacklevel=6)
     for diagnostic in executable.diagnostics:
         if diagnostic.severity in ("warning", "remark"):
             text = f"{diagnostic.message} [-W{diagnostic.kind}]"

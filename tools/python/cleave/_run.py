@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import atexit
+import functools
 import operator
 import os
 import weakref
@@ -51,15 +52,30 @@ class Options:
             return bool(value)
         if name == "warn" and not isinstance(value, str):
             value = list(value)
+        if name == "device" and isinstance(value, str):
+            value = {"cpu": "none", "host": "none", "gpu": "cuda:0"}.get(value, value)
         good = isinstance(value, list) and all(isinstance(flag, str) for flag in value) if name == "warn" else isinstance(value, str)
         if not good:
             raise TypeError(f"cleave: `{name}` is {'a list of texts' if name == 'warn' else 'a text'}, not {value!r}")
         return value
 
+    @property
+    def running(self) -> dict[str, Any]:
+        """The options as programs are compiled with them: without a GPU, "auto" is the host alone, unless the placement or a limit of its memory
+        asks for an accelerator, which is then simulated. Plans that are only explained keep the accelerator of the assumed machine."""
+        automatic = self.given.get("device", "auto") == "auto"
+        asked = self.given.get("placement") == "accelerator" or "accelerator_memory" in self.given
+        return {**self.given, "device": "none"} if automatic and not asked and not _has_gpu() else self.given
+
     def over(self, named: Mapping[str, Any]) -> Options:
         """These options, overridden by those in `named`."""
         given = {name: value for name, value in named.items() if value is not None}
         return Options.of({**self.given, **given, "memory_limit": self.memory_limit}) if given else self
+
+
+@functools.lru_cache(maxsize=1)
+def _has_gpu() -> bool:
+    return _cleave.has_gpu()
 
 
 class Results(dict[str, Any]):

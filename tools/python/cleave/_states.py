@@ -18,7 +18,7 @@ class States:
 
     def __init__(self, model: str, wanted: Mapping[str, str]) -> None:
         self._model = model
-        self._wanted = dict(wanted)
+        self.wanted = self._wanted = dict(wanted)  # inputs, and the outputs that they take
         self._changing: dict[int, dict[str, str]] = {}  # by program: states whose type differs from run to run
         self._holder: _cleave.Executable | None = None
         self._carried: dict[str, Any] = {}
@@ -101,6 +101,21 @@ class States:
             raise UsageError(f"error: `{self._model}` has no states before its first run")
         value: np.ndarray[Any, Any] = self._holder.state(name)
         return value
+
+    def values(self) -> dict[str, Any]:
+        """The values of all states after the last run, for a copy of the model; none before the first one."""
+        self.settle()
+        held: dict[str, Any] = {}
+        for name, _ in self._holder.states if self._holder is not None else ():
+            try:
+                held[name] = self._holder.state(name)  # type: ignore[union-attr]
+            except Error:
+                break  # no run has succeeded yet
+        return {**held, **{name: value.copy() for name, value in self._carried.items()}}
+
+    def restore(self, values: Mapping[str, Any]) -> None:
+        """Lets the next run start with these values."""
+        self._carried = dict(values)
 
     def save(self, path: str, program: _cleave.Program) -> None:
         """Writes all states to a safetensors file."""

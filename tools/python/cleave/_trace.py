@@ -3,6 +3,8 @@ from __future__ import annotations
 
 import contextlib
 import inspect
+import sys
+import types
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, overload
 
@@ -10,8 +12,10 @@ import numpy as np
 
 from . import _cleave, functions
 from ._arrays import adapted
-from ._model import Model, Source, sizes_of
-from ._nest import flatten, rebuild
+from ._calls import Form, Inputs, Leaf, Signature, declared_form, form_of, leaves
+from ._methods_of import Methods
+from ._model import Model, Source, _type_of, sizes_of
+from ._nest import flatten, rebuild, transform
 from ._run import Options
 from ._tensor import Tensor, operand, recorder, traces
 from ._types import Type, TypeLike, dtype_name
@@ -102,7 +106,7 @@ class TracedModel(Model):
     """A traced Python function: a Model that can also be called like the function, with arrays in place of tensors."""
 
     def __init__(self, function: Callable[..., Any], types: Sequence[Any], name: str | None, outputs: Sequence[str] | None,
-                 limits: dict[str, Any] | None, dims: dict[str, int] | None, options: Options) -> None:
+                 limits: dict[str, Any] | None, dims: dict[str, int] | None, static: str | Sequence[str] | None, options: Options) -> None:
         self._function = function
         self._outputs = outputs
         self._limits = dict(limits or {})
@@ -111,35 +115,33 @@ class TracedModel(Model):
             raise TypeError(f"cleave: no limit {', '.join(sorted(unknown))}: round_trips, transfers, bytes_per_run, prediction_error")
         self.__doc__ = function.__doc__
         self.__name__ = getattr(function, "__name__", "traced")
+        self.__qualname__ = getattr(function, "__qualname__", self.__name__)
+        self.__module__ = getattr(function, "__module__", __name__)
         self.__wrapped__ = function
         self._place = _definition(function)
-        self._parameters_of_function = _parameters(function)
-        nests = _declared(function, self._parameters_of_function, types)
-        self._nests: list[Any] | None = nests
+        self._signature = Signature(function, static or ())
+        self._given: dict[str, Any] = {"types": types, "name": name, "outputs": outputs, "limits": limits, "dims": dims, "static": static}
+        self._bound_models = Methods()
+        method = self._signature.is_method
+        nests = None if method else _declared(self._signature, function, types)
+        self._form = None if nests is None else declared_form(nests, {})
+        self._parameters_of_function = self._signature.required
         self._results: dict[int, Any] = {}  # nests of the programs' results
-        declared = None if nests is None else self._named(nests)
-        self._flat = nests is None or all(isinstance(nest, _Leaf) for nest in nests)  # each parameter is one tensor
+        self._flat: dict[int, Any] = {}  # those of the programs whose arguments are one input each
+        declared = None if nests is None else {leaf.path: Type.of(leaf.like) for nest in nests.values() for _, leaf in flatten(nest)}
         super().__init__(_TracedSource(self), name or self.__name__, declared, sizes_of(dims), options)
-        if declared is not None and not any(type_.open for type_ in self._bound(declared).values()):
+        if declared is not None and not self._signature.static and not any(type_.open for type_ in self._bound(declared).values()):
             self._program_for({})
 
-    def _named(self, nests: Sequence[Any]) -> dict[str, Type]:
-        """The leaves of the arguments by name."""
-        types: dict[str, Type] = {}
-        for parameter_name, nest in zip(self._parameters_of_function, nests):
-            for path, leaf in flatten(nest, parameter_name):
-                types[path] = Type.of(leaf.like if isinstance(leaf, _Leaf) else leaf)
-        return types
-
-    def _record(self, types: dict[str, Type]) -> tuple[_cleave.Program, Any]:
+    def _record(self, types: dict[str, Type], form: Form) -> tuple[_cleave.Program, Any]:
         owner = _cleave.Recorder(self.name)
-        assert self._nests is not None
         inputs = {name: Tensor(owner.input(name, str(type_), self._place), owner) for name, type_ in types.items()}
-        arguments = [rebuild(nest, iter([inputs[path] for path, _ in flatten(nest, parameter_name)]))
-                     for parameter_name, nest in zip(self._parameters_of_function, self._nests)]
+        for name, tensor in inputs.items():
+            tensor._label = name
+        arguments, named = self._signature.spread(form.filled(inputs))
         traces.stack.append(owner)
         try:
-            result = run_traced(self._function, arguments)
+            result = run_traced(self._function, arguments, named)
             self._return(owner, result)
         except Exception as raised:
             if not owner.has_errors:
@@ -160,11 +162,11 @@ class TracedModel(Model):
         return program, result
 
     def _return(self, owner: _cleave.Recorder, result: Any) -> None:
-        leaves = flatten(result)
-        if self._outputs is not None and len(self._outputs) != len(leaves):
-            raise ValueError(f"cleave: `outputs` names {len(self._outputs)} values, but the function returns {len(leaves)}")
-        values = [owner.value(operand(value, owner), self._place) for _, value in leaves]
-        names = self._outputs or owner.output_names([name for name, _ in leaves], values)
+        leaves_of_result = flatten(result)
+        if self._outputs is not None and len(self._outputs) != len(leaves_of_result):
+            raise ValueError(f"cleave: `outputs` names {len(self._outputs)} values, but the function returns {len(leaves_of_result)}")
+        values = [owner.value(_returned(value, owner), self._place) for _, value in leaves_of_result]
+        names = self._outputs or owner.output_names([name for name, _ in leaves_of_result], values)
         for name, value in zip(names, values):
             owner.output(name, value, self._place)
 
@@ -172,59 +174,104 @@ class TracedModel(Model):
         """Runs the program: takes arrays where the function takes tensors, and returns arrays where it returns tensors."""
         if traces.stack:
             return self._function(*arguments, **named)  # part of another traced function
-        parameters = self._parameters_of_function
         usual = self._usual
-        if usual is not None and self._flat and not named and len(arguments) == len(parameters):
-            found = usual[0].run(dict(zip(parameters, arguments)), None)
-            if found is not None:
-                return rebuild(self._results[id(usual[1])], iter(found.values()))
-        if len(arguments) > len(parameters):
-            raise TypeError(f"{self.__name__}() takes {len(parameters)} arguments, but {len(arguments)} are given")
-        inputs: dict[str, Any] = {}
-        for name, value in zip(parameters, arguments):
-            self._put(inputs, name, value)
-        for name, value in named.items():
-            if name not in parameters or parameters.index(name) < len(arguments):
-                raise TypeError(f"{self.__name__}() got an unexpected argument '{name}'")
-            self._put(inputs, name, value)
-        results, program = self._run(inputs, None, self._options)
+        if usual is not None and not named and len(arguments) == len(self._parameters_of_function):
+            outline = self._flat.get(id(usual[1]))
+            if outline is not None:
+                try:
+                    found = usual[0].run(dict(zip(self._parameters_of_function, arguments)), None)
+                except TypeError:  # an argument that is a nest, or none at all
+                    found = None
+                if found is not None:
+                    return rebuild(outline[0], iter(found.values()))
+        if self._signature.is_method:
+            return self.__get__(arguments[0], type(arguments[0]))(*arguments[1:], **named)
+        results, program = self._run(self._inputs_of(self._signature.bind(arguments, named)), None, self._options)
         return rebuild(self._results[id(program)], iter(results.values()))
 
-    def _put(self, inputs: dict[str, Any], name: str, value: Any) -> None:
-        nest = self._nests[self._parameters_of_function.index(name)] if self._nests is not None else None
-        if nest is None or isinstance(nest, _Leaf):
-            inputs[name] = value
-        else:
-            inputs.update(flatten(value, name))
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        """The traced function as a method of an instance: each instance has programs of its own, and others once an attribute has changed."""
+        if instance is None:
+            return self
+        return self._bound_models.of(instance, lambda: TracedModel(types.MethodType(self._function, instance), options=self._options, **self._given))
+
+    def _inputs_of(self, values: dict[str, Any]) -> Inputs:
+        """The inputs of a call, and its form."""
+        if self._form is None:
+            return form_of(self._signature, values)
+        statics = {name: value for name, value in values.items() if name not in self._form.arguments}
+        undeclared = [name for name, value in statics.items() if not self._signature.is_static(name, value)]
+        if undeclared:
+            raise TypeError(f"{self.__name__}(): the argument `{undeclared[0]}` is an input, but no type is declared for it; declare one for each "
+                            f"parameter up to it, or static={undeclared[0]!r}")
+        inputs = Inputs()
+        for name, nest in self._form.arguments.items():
+            if name in values:
+                value = values[name]
+                inputs.update([(name, value)] if isinstance(nest, Leaf) else _matched(flatten(value, name), nest, name))
+        inputs.form = declared_form(self._form.arguments, statics) if statics else self._form
+        return inputs
+
+    def _ready(self, inputs: Any, options: Options) -> Any:
+        if not isinstance(inputs, Inputs):
+            inputs = self._named_inputs(inputs)
+        return super()._ready(inputs, options)
+
+    def _named_inputs(self, inputs: dict[str, Any], of_types: bool = False) -> Any:
+        """Inputs by name, with the form that calls with them have: inputs of the program, or arguments of the function."""
+        if self._form is not None or self._latest_form is not None and set(inputs) == set(self._latest_form.paths):
+            return inputs
+        return form_of(self._signature, self._signature.bind((), inputs), of_types)
+
+    _latest_form: Form | None = None
+
+    def _program_of(self, inputs: Any, dims: Any) -> _cleave.Program:
+        if inputs and self._form is None:
+            given = self._named_inputs(dict(inputs), of_types=True)
+            types = {name: Type.of(value) if isinstance(value, (str, tuple)) else _type_of(value, None) for name, value in given.items()}
+            return self._program_for(types, sizes_of(dims), getattr(given, "form", None))
+        return super()._program_of(inputs, dims)
+
+    def __reduce__(self) -> Any:
+        module = sys.modules.get(self.__module__)
+        found: Any = module
+        for part in self.__qualname__.split("."):
+            found = getattr(found, part, None)
+        if found is self:
+            return self.__qualname__  # by name, as a function
+        return _remade, (self._function, self._given, self._options.given, self._options.memory_limit, self._states.values())
+
+    def __deepcopy__(self, memo: Any) -> TracedModel:
+        return _remade(self._function, self._given, self._options.given, self._options.memory_limit, self._states.values())
 
     def __repr__(self) -> str:
         return f"<traced {super().__repr__()[1:]}"
 
 
-class _Leaf:
-    """The type of one tensor among the arguments: its place holder while nests are flattened."""
+def _remade(function: Any, given: dict[str, Any], options: dict[str, Any], memory_limit: float | None, states: dict[str, Any]) -> TracedModel:
+    model = TracedModel(function, options=Options(options, memory_limit), **given)
+    model._states.restore(states)
+    return model
 
-    def __init__(self, like: TypeLike) -> None:
-        self.like = like
+
+def _returned(value: Any, owner: _cleave.Recorder) -> Any:
+    if not isinstance(value, Tensor) and not isinstance(value, (int, float, np.ndarray, np.generic)) and not hasattr(value, "__dlpack__"):
+        from ._masked import Selection
+
+        if isinstance(value, Selection):
+            raise TypeError("cleave: x[mask] is returned, but how many elements it has is known only at run time; return where(mask, x, 0) and the mask")
+        raise TypeError(f"cleave: a traced function returns tensors, numbers, arrays, or nests of them, not a {type(value).__name__}")
+    return operand(value, owner)
 
 
-def _leaves(nest: Any) -> Any:
-    """The nest of types with each type as one leaf: ("f32", (4, 2)) is a type, and not a tuple of two."""
-    if isinstance(nest, (str, Type)) or hasattr(nest, "dtype"):
-        return _Leaf(nest)
-    if isinstance(nest, tuple) and len(nest) == 2 and isinstance(nest[1], (tuple, list)) and not isinstance(nest[0], (tuple, list, dict)):
-        try:
-            dtype_name(nest[0])
-            return _Leaf(nest)
-        except TypeError:
-            pass
-    from ._nest import transform
-
-    if isinstance(nest, (tuple, list)) and not hasattr(nest, "_fields"):
-        return type(nest)(_leaves(each) for each in nest)
-    if isinstance(nest, dict):
-        return {key: _leaves(each) for key, each in nest.items()}
-    return transform(nest, _Leaf)
+def _matched(given: list[tuple[str, Any]], nest: Any, name: str) -> list[tuple[str, Any]]:
+    """The leaves of an argument, which must be those that are declared for it."""
+    wanted = [leaf.path for _, leaf in flatten(nest)]
+    missing = [path for path in wanted if path not in dict(given)]
+    surplus = [path for path, _ in given if path not in wanted]
+    if missing or surplus:
+        raise TypeError(f"cleave: argument `{name}` has " + (f"no `{missing[0]}`" if missing else f"`{surplus[0]}`, which is not declared"))
+    return given
 
 
 class _TracedSource(Source):
@@ -233,19 +280,21 @@ class _TracedSource(Source):
     def __init__(self, model: TracedModel) -> None:
         self.model = model
 
-    def program(self, dims: dict[str, int], types: dict[str, Type]) -> _cleave.Program:
+    def program(self, dims: dict[str, int], types: dict[str, Type], form: Form | None = None) -> _cleave.Program:
         model = self.model
-        if model._nests is None:  # the types of the first call
-            model._nests = [_leaves(types[name]) for name in model._parameters_of_function]
-        program, result = model._record(types)
-        model._results[id(program)] = _outline(result)
+        form = form or model._form or model._latest_form
+        assert form is not None
+        model._latest_form = form
+        program, result = model._record(types, form)
+        outline = _outline(result)
+        model._results[id(program)] = outline
+        if form.flat and model._signature.plain:
+            model._flat[id(program)] = (outline,)
         return program
 
 
 def _outline(result: Any) -> Any:
     """The structure of the nest, without references to the trace."""
-    from ._nest import transform
-
     return transform(result, lambda leaf: None if leaf is None else 0)
 
 
@@ -256,37 +305,24 @@ def _definition(function: Callable[..., Any]) -> _cleave.Location:
     return _cleave.Location(code.co_filename, code.co_firstlineno)
 
 
-def _parameters(function: Callable[..., Any]) -> list[str]:
-    names = []
-    for parameter_ in inspect.signature(function).parameters.values():
-        if parameter_.kind in (parameter_.POSITIONAL_ONLY, parameter_.POSITIONAL_OR_KEYWORD):
-            if parameter_.default is parameter_.empty:
-                names.append(parameter_.name)
-        elif parameter_.kind == parameter_.VAR_POSITIONAL:
-            raise TypeError("cleave: a traced function names its parameters; it cannot take *args")
-        elif parameter_.kind == parameter_.KEYWORD_ONLY and parameter_.default is parameter_.empty:
-            raise TypeError(f"cleave: a traced function has no keyword-only parameters such as `{parameter_.name}`; bind it by "
-                            "functools.partial")
-    return names
-
-
-def _declared(function: Callable[..., Any], parameters: list[str], types: Sequence[Any]) -> list[Any] | None:
-    """The nests of types of all parameters; None: the first call determines them."""
+def _declared(signature: Signature, function: Callable[..., Any], types: Sequence[Any]) -> dict[str, Any] | None:
+    """The nests of types by parameter; None: the calls determine them."""
     if types:
-        if len(types) != len(parameters):
-            called = getattr(function, "__name__", "the function")
-            raise TypeError(f"cleave: {called}() has {len(parameters)} parameters, but {len(types)} types are given")
-        return [_leaves(each) for each in types]
-    if not parameters:
-        return []
+        if not len(signature.required) <= len(types) <= len(signature.all):
+            raise TypeError(f"cleave: {signature.name}() has {len(signature.required)} parameters, but {len(types)} types are given")
+        return {name: leaves(each, name) for name, each in zip(signature.all, types)}
+    if not signature.required and signature.plain and not signature.static:
+        return {}
+    if not signature.plain:
+        return None
     annotations = getattr(function, "__annotations__", {})
-    found = []
-    for name in parameters:
+    found = {}
+    for name in signature.required:
         text = annotations.get(name)
         if isinstance(text, str):
             text = text.strip("'\"")
         try:
-            found.append(_leaves(Type.of(text)))
+            found[name] = leaves(Type.of(text), name)
         except (TypeError, ValueError):
             return None
     return found
@@ -301,7 +337,7 @@ def trace(function: Callable[..., Any], /, *types: TypeLike | Any, name: str | N
           limits: dict[str, Any] | None = None, dims: dict[str, int] | None = None, device: str | None = None, placement: str | None = None,
           machine: str | None = None, threads: int | None = None, workers: int | None = None, precision: str | None = None,
           keep: str | None = None, accelerator_memory: float | str | None = None, warn: Sequence[str] | None = None,
-          memory_limit: float | str | None = None) -> TracedModel: ...
+          memory_limit: float | str | None = None, static: str | Sequence[str] | None = None) -> TracedModel: ...
 
 
 @overload
@@ -310,7 +346,8 @@ def trace(*types: str | tuple[Any, Any] | dict[str, Any] | Type, name: str | Non
           machine: str | None = None, threads: int | None = None, workers: int | None = None, precision: str | None = None,
           keep: str | None = None, accelerator_memory: float | str | None = None,
           warn: Sequence[str] | None = None,
-          memory_limit: float | str | None = None) -> Callable[[Callable[..., Any]], TracedModel]: ...
+          memory_limit: float | str | None = None,
+          static: str | Sequence[str] | None = None) -> Callable[[Callable[..., Any]], TracedModel]: ...
 
 
 def trace(*arguments: Any, **named: Any) -> Any:
@@ -333,8 +370,8 @@ def trace(*arguments: Any, **named: Any) -> Any:
     """
     if arguments and isinstance(arguments[0], Tensor):
         return functions.trace(*arguments, **named)
-    own = {key: named.pop(key, None) for key in ("name", "outputs", "limits", "dims")}
+    own = {key: named.pop(key, None) for key in ("name", "outputs", "limits", "dims", "static")}
     options = Options.of(named)
     if arguments and callable(arguments[0]) and not isinstance(arguments[0], type) and not hasattr(arguments[0], "dtype"):
-        return TracedModel(arguments[0], arguments[1:], options=options, **own)
-    return lambda function: TracedModel(function, arguments, options=options, **own)
+        return TracedModel(arguments[0], types=arguments[1:], options=options, **own)
+    return lambda function: TracedModel(function, types=arguments, options=options, **own)

@@ -23,9 +23,17 @@ _TO_NUMPY = {own: numpy for numpy, own in _NUMPY.items()}
 _TYPE = re.compile(r"\s*(\w+)\s*\[(.*)\]\s*")
 
 
+#: Names that NumPy reads in another way (it counts bytes), and what it makes of them.
+_READ_DIFFERENTLY = {"i8": "int64", "u8": "uint64", "f16": "float128"}
+
+
 def dtype_name(dtype: DTypeLike) -> str:
-    """ "f32" for "f32", numpy.float32, "float32", torch.float32, …"""
+    """ "f32" for "f32", numpy.float32, "float32", torch.float32, … A name that NumPy takes for another type is a ValueError."""
     if isinstance(dtype, str) and dtype in _NAMES:
+        if dtype in _READ_DIFFERENTLY:
+            own = _TO_NUMPY[dtype]
+            raise ValueError(f"cleave: the element type \"{dtype}\" is {own} in models and {_READ_DIFFERENTLY[dtype]} in NumPy, which counts "
+                             f"bytes; write \"{own}\" or numpy.{own}")
         return dtype
     text = str(dtype)
     if text.startswith("torch."):
@@ -38,6 +46,12 @@ def dtype_name(dtype: DTypeLike) -> str:
     if text not in _NUMPY:
         raise TypeError(f"cleave: no element type: {dtype!r}; there are {', '.join(sorted(_NAMES))}")
     return _NUMPY[text]
+
+
+def element_type(name: str) -> Any:
+    """The element type as programs see it: NumPy's dtype, that of ml_dtypes for bf16, or the name "bf16" where that is not installed."""
+    found = numpy_dtype(name)
+    return found if name != "bf16" or found != np.dtype(np.uint16) else name
 
 
 def numpy_dtype(name: str) -> Any:
@@ -57,7 +71,7 @@ class Type:
     shape: tuple[int | str | None, ...]
 
     def __init__(self, dtype: DTypeLike, shape: Sequence[int | str | None] = ()) -> None:
-        self.dtype = dtype_name(dtype)
+        self.dtype = dtype if isinstance(dtype, str) and dtype in _NAMES else dtype_name(dtype)
         self.shape = tuple(shape)
 
     @staticmethod
@@ -72,7 +86,7 @@ class Type:
             words = [word.strip() for word in found.group(2).split(",")] if found.group(2).strip() else []
             return Type(found.group(1), [_size(word, like) for word in words])
         if isinstance(like, tuple) and len(like) == 2 and not hasattr(like, "dtype"):
-            return Type(like[0], like[1])
+            return Type(dtype_name(like[0]), like[1])
         if hasattr(like, "dtype") and hasattr(like, "shape"):
             return Type(like.dtype, tuple(like.shape))
         raise TypeError(f"cleave: {like!r} is no tensor type; write for example \"f32[4, 2]\"")

@@ -26,9 +26,9 @@ _OPERATORS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.MatMult: "@", ast.D
               ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
 
 
-def run_traced(function: Any, arguments: Any) -> Any:
+def run_traced(function: Any, arguments: Any, named: Any) -> Any:
     """Calls the user's function; call chains end at this frame."""
-    return function(*arguments)
+    return function(*arguments, **named)
 
 
 END = run_traced.__code__

@@ -159,7 +159,7 @@ def as_bf16(params: Any) -> Any:
 
 def as_f16(params: Any) -> Any:
     """The values in f16, for a loss that is scaled (`unscale`)."""
-    return _each("as_f16", lambda x: f.astype(x, "f16"), 1, params)
+    return _each("as_f16", lambda x: f.astype(x, "float16"), 1, params)
 
 
 def unscale(grads: Any, scale: Any) -> tuple[Any, Any]:

@@ -406,6 +406,13 @@ void bind_execution(nb::module_& module) {
       .def("state", &PythonExecutable::state, nb::arg("name"), nb::sig("def state(self, name: str) -> typing.Any"))
       .def("reset_states", &PythonExecutable::reset_states)
       .def_prop_ro("diagnostics", &PythonExecutable::diagnostics);
+  module.def(
+      "has_gpu",
+      [] {
+        const Result<runtime::ExecutorSetup> found = without_gil([] { return runtime::choose_device("auto"); });
+        return found && !found->back_end.simulates && found->back_end.open;
+      },
+      "Whether a GPU can be used: `device=\"auto\"` is then that GPU.");
   module.def("compile", &compile_program, nb::rv_policy::take_ownership, nb::arg("program"), nb::arg("options"), nb::arg("shared"));
   nb::class_<PythonConstants>(module, "SharedConstants", "The arrays that the programs of a model have in common.")
       .def(nb::init<>())

@@ -99,7 +99,10 @@ Side side_named(const std::string& name) {
 /// One trace from start to end. Values are Operands; numbers and arrays are accepted in their place.
 class Recorder {
  public:
-  explicit Recorder(std::string name) : tracer_(std::in_place, std::move(name)) {}
+  explicit Recorder(std::string name) : name_(name), tracer_(std::in_place, std::move(name)) {}
+
+  [[nodiscard]] const std::string& function() const { return name_; }
+  [[nodiscard]] bool finished() const { return !tracer_; }
 
   Operand input(std::string name, const std::string& type, const SourceLocation& location) {
     return tracer().input(std::move(name), type_named(type), {}, location);
@@ -355,6 +358,7 @@ class Recorder {
     return result;
   }
 
+  std::string name_;  ///< of the traced function
   std::optional<Tracer> tracer_;
   std::vector<CustomGradient> rules_;  ///< those that are traced now, from the outside in
 };
@@ -396,6 +400,8 @@ void bind_tracing(nb::module_& module) {
       .def("real_rows", &detail::BatchReader::real_rows);
   nb::class_<Recorder>(module, "Recorder", "A trace from begin to end.")
       .def(nb::init<std::string>(), nb::arg("name"))
+      .def_prop_ro("function", &Recorder::function)
+      .def_prop_ro("finished", &Recorder::finished)
       .def("input", &Recorder::input)
       .def("parameter", &Recorder::parameter)
       .def("constant", &Recorder::constant)
