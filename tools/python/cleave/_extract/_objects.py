@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from .._tensor import Tensor
+from .._update import updated
 from .._where import here
 from ._extraction import Extraction, current, tensor_of
 from ._texts import holds_values
@@ -65,10 +66,6 @@ def attribute(base: Any, name: str) -> Any:
 
 def _update(ext: Extraction, base: Any, index: Any, value: Any, how: str = "set") -> Any:
     """The array after a store, for the name that was written."""
-    try:
-        from .._update import updated
-    except ImportError:
-        from ._plain_update import updated
     _own_array(ext, base)
     if type(value) is float and tensor_of(base, ext)._known()[0][0] in "iu":
         value = int(value)  # as NumPy does

@@ -12,8 +12,9 @@ from typing import Any, overload
 import numpy as np
 
 from .. import _cleave
+from .._calls import Form
 from .._errors import Error
-from .._nest import flatten, rebuild
+from .._plan import Plan
 from .._run import Options
 from .._tensor import Tensor, traces
 from .._trace import TracedModel
@@ -24,8 +25,7 @@ from ._marks import HostMark
 from ._rewrite import NotExtracted, Rewritten, is_rewritten, rewrite
 
 _MOST_TRIES = 200
-_NO_ARGUMENTS: Any = ((), {})[:run_traced.__code__.co_argcount - 1]
-_OWN = [name for name in ("name", "outputs", "limits", "dims", "static") if name in inspect.signature(TracedModel).parameters]
+_OWN = ("name", "outputs", "limits", "dims", "static")
 
 
 class _Inputs(threading.local):
@@ -38,6 +38,17 @@ class _Inputs(threading.local):
 _inputs = _Inputs()
 
 
+class ProgramPlan(Plan):
+    """The plan of an extracted program, with remarks."""
+
+    def __init__(self, raw: Any, remarks: list[str]) -> None:
+        super().__init__(raw)
+        self._remarks = remarks
+
+    def __str__(self) -> str:
+        return "\n".join([super().__str__(), *self._remarks])
+
+
 class ProgramModel(TracedModel):
     """An extracted Python function: a Model that is called like the function, with arrays."""
 
@@ -45,6 +56,7 @@ class ProgramModel(TracedModel):
     _begun: Known | None = None  # what is known of the program that is made next
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
+        self._hosts: dict[int, list[tuple[str, str, _cleave.Location]]] = {}  # by id() of a program
         self._open: dict[int, Known] = {}  # by id() of a program: those with calls of unknown types, which no run has reached
         super().__init__(*arguments, **named)
 
@@ -58,13 +70,26 @@ class ProgramModel(TracedModel):
         """The rewritten source: what is run once to record the program."""
         return self._rewrite().text
 
+    @property
+    def host_calls(self) -> list[tuple[str, str, _cleave.Location]]:
+        """The calls that were found to be the host's, for the sizes that were used last: the function, why, and where."""
+        return list(self._hosts.get(id(self._latest), []))
+
+    def explain(self, inputs: Any = None, /, **options: Any) -> Plan:
+        """The plan, as of every Model; its report lists the host calls that were found, with the reason of each."""
+        plan = super().explain(inputs, **options)
+        remarks = [f"{place.file}:{place.line}:{place.column}: remark: `{name}` is called on the host: {why} [-Rextracted-host-call]"
+                   for name, why, place in self.host_calls]
+        return ProgramPlan(plan._raw, remarks)
+
     def _rewrite(self) -> Rewritten:
         if self._rewritten is None:
             function = inspect.unwrap(self._function)
-            if not isinstance(function, types.FunctionType):
+            plain = function.__func__ if isinstance(function, types.MethodType) else function
+            if not isinstance(plain, types.FunctionType):
                 raise TypeError(f"cleave: program() takes a Python function, not {function!r}")
             try:
-                self._rewritten = rewrite(function)
+                self._rewritten = rewrite(plain)
             except NotExtracted as mistakes:
                 self._refuse_source(mistakes)
         return self._rewritten
@@ -109,13 +134,16 @@ class ProgramModel(TracedModel):
                 return True
         return False
 
-    def _record(self, types_: dict[str, Type], form: Any = None) -> tuple[_cleave.Program, Any]:
-        rewritten = self._rewrite()
+    def _record(self, types_: dict[str, Type], form: Form) -> tuple[_cleave.Program, Any]:
+        function: Any = self._rewrite().function
+        if isinstance(self._function, types.MethodType):
+            function = types.MethodType(function, self._function.__self__)
         known, self._begun = self._begun or Known(), None
         for _ in range(_MOST_TRIES):
-            attempt = _Attempt(self, rewritten.function, known, types_, form)
+            attempt = _Attempt(self, function, known, types_, form)
             try:
                 program, result = attempt.record()
+                self._hosts[id(program)] = attempt.ext.hosts
                 if known.unreached:
                     self._open[id(program)] = known
                     known.replayed = []
@@ -133,7 +161,7 @@ class ProgramModel(TracedModel):
 class _Attempt:
     """One recording of a program."""
 
-    def __init__(self, model: ProgramModel, function: Any, known: Known, types_: dict[str, Type], form: Any) -> None:
+    def __init__(self, model: ProgramModel, function: Any, known: Known, types_: dict[str, Type], form: Form) -> None:
         self.form = form
         self.model, self.function, self.known = model, function, known
         self.owner = _cleave.Recorder(model.name)
@@ -153,7 +181,7 @@ class _Attempt:
         result = None
         try:
             try:
-                result = run_traced(lambda: self.function(*arguments, **named), *_NO_ARGUMENTS)
+                result = run_traced(self.function, arguments, named)
                 try:
                     model._return(owner, result)
                 except (TypeError, ValueError) as wrong:
@@ -177,12 +205,8 @@ class _Attempt:
         return program, result
 
     def _arguments(self) -> tuple[list[Any], dict[str, Any]]:
-        model: Any = self.model
-        if self.form is not None:
-            arguments, named = model._signature.spread(self.form.filled(self.inputs))
-            return list(arguments), dict(named)
-        return [rebuild(nest, iter([self.inputs[path] for path, _ in flatten(nest, name)]))
-                for name, nest in zip(model._parameters_of_function, model._nests)], {}
+        arguments, named = self.model._signature.spread(self.form.filled(self.inputs))
+        return list(arguments), dict(named)
 
     def _finish(self) -> _cleave.Program:
         limits = self.model._limits
