@@ -77,8 +77,11 @@ def tree_of(function: types.FunctionType) -> Any:
         raise NotExtracted([("a lambda cannot be extracted: write a function with `def`", place_of(function))])
     try:
         linecache.checkcache(code.co_filename)
-        lines, first = inspect.getsourcelines(code)
-    except (OSError, TypeError, IndexError):
+        first = code.co_firstlineno
+        lines = inspect.getblock(linecache.getlines(code.co_filename, function.__globals__)[first - 1:])
+        if not lines:
+            raise OSError
+    except (OSError, TypeError, IndexError, SyntaxError):
         raise NotExtracted([(f"{called} has no source that could be read; define it in a file, a notebook or at a prompt, or mark it "
                              "@cleave.host", place_of(function))]) from None
     text = "".join(lines)
@@ -116,7 +119,6 @@ def _rewrite(node: Any, file: str) -> None:
         _steps(node, file)
     except Refused as refused_late:
         raise NotExtracted([(refused_late.message, _location(refused_late.node, file))]) from None
-    ast.fix_missing_locations(node)
 
 
 def _steps(node: Any, file: str) -> None:

@@ -13,10 +13,20 @@ from ._tree import assign, function, load, parameters_of, placed, runtime, store
 touched: dict[tuple[str, str, int], dict[str, tuple[int, int]]] = {}
 
 
+def _outside_blocks(node: Any) -> list[Any]:
+    return [each for each in ast.iter_child_nodes(node) if not isinstance(each, ast.stmt)]
+
+
 def _touched(nodes: list[Any]) -> dict[str, tuple[int, int]]:
     """By name: where a piece of code assigns it, or calls a method of it, last."""
     places: dict[str, tuple[int, int]] = {}
     for node in nodes:
+        if isinstance(node, (ast.If, ast.For, ast.While)):
+            inner = getattr(node, "touches", None)
+            if inner is None:
+                inner = node.touches = _touched([*_outside_blocks(node), *node.body, *node.orelse])  # type: ignore[union-attr]
+            places.update({name: max(place, places.get(name, (0, 0))) for name, place in inner.items()})
+            continue
         for each in ast.walk(node):
             name = ""
             if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store):
@@ -35,6 +45,23 @@ def _touched(nodes: list[Any]) -> dict[str, tuple[int, int]]:
             if name and place >= places.get(name, (0, 0)):
                 places[name] = place
     return places
+
+
+def _stored(nodes: list[Any]) -> dict[str, ast.AST]:
+    """The names that statements bind; a statement keeps them, since each block around it asks."""
+    names: dict[str, ast.AST] = {}
+    for node in nodes:
+        own = getattr(node, "binds", None)
+        if own is None:
+            if isinstance(node, (ast.If, ast.For, ast.While)):
+                own = {**stored(_outside_blocks(node)), **_stored(node.body),
+                       **_stored(node.orelse)}
+            else:
+                own = stored(node)
+            node.binds = own
+        for name, each in own.items():
+            names.setdefault(name, each)
+    return names
 
 
 class Statements:
@@ -84,7 +111,7 @@ class Statements:
 
     def _inside(self, name: str, parameters: list[str], nodes: list[Any], like: ast.AST, first: list[Any] | None = None) -> Any:
         """A function of statements of the user's, which bind names of the function around."""
-        names = list(stored([*(first or []), *nodes]))
+        names = list({**stored(first or []), **_stored(nodes)})
         self._in_functions.update(dict.fromkeys(names))
         made = placed(function(name, parameters, []), like)
         touched[self._file, made.name, made.lineno] = _touched(nodes)
@@ -100,7 +127,7 @@ class Statements:
 
     def _branch(self, node: ast.If) -> list[Any]:
         number = self._number()
-        names = stored([*node.body, *node.orelse])
+        names = _stored([*node.body, *node.orelse])
         live = [name for name in names if name in node.live]  # type: ignore[attr-defined]
         made = [self._inside(f"_then{number}", [], node.body, node)]
         if node.orelse:
@@ -123,7 +150,7 @@ class Statements:
 
     def _for(self, node: Any) -> list[Any]:
         number = self._number()
-        names = stored([node.target, *node.body])
+        names = {**stored(node.target), **_stored(node.body)}
         stop, defined, texts = self._loop(node, number, names)
         item = f"_item{number}"
         takes = placed(ast.Assign([node.target], load(item)), node.target)
@@ -133,7 +160,7 @@ class Statements:
 
     def _while(self, node: Any) -> list[Any]:
         number = self._number()
-        names = stored([node.test, *node.body])
+        names = {**stored(node.test), **_stored(node.body)}
         stop, defined, texts = self._loop(node, number, names)
         tested = list(stored(node.test))
         self._in_functions.update(dict.fromkeys(tested))
