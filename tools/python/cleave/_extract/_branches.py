@@ -144,8 +144,9 @@ class _Merge:
         for result, shown in zip(results, self._shown):
             for each, messages in zip(shown, written):
                 self._ext.view(result, each)
-                if id(each) in messages:
-                    self._ext.mark(result, messages[id(each)])
+                message = messages.get(id(each))
+                if message is not None:
+                    self._ext.mark(result, message)
         for result, name, weak in zip(results, self.names, self._weak):
             if weak:
                 self._ext.weak[id(result)] = (result, self._path, name)

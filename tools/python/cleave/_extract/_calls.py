@@ -229,7 +229,7 @@ def _of_tensor(method: types.MethodType, ext: Extraction) -> Any:
     if method.__name__ in _VIEWS:
         return lambda *arguments, **named: ext.view(method(*arguments, **named), method.__self__)
     if method.__name__ == "copy":
-        return lambda *arguments: Tensor(method.__self__._operand, ext.owner)
+        return lambda *arguments: method()
     return method
 
 

@@ -183,8 +183,9 @@ def _without_unread_flags(nodes: list[Any]) -> list[Any]:
     for node in own_nodes(nodes):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
             reads.add(node.id)
-        if isinstance(node, LOOPS) and getattr(node, "stop", None) is not None:
-            reads |= {each.id for each in ast.walk(node.stop) if isinstance(each, ast.Name)}
+        stop = getattr(node, "stop", None)
+        if stop is not None:
+            reads |= {each.id for each in ast.walk(stop) if isinstance(each, ast.Name)}
 
     def cleaned(block: list[Any], may_be_empty: bool = False) -> list[Any]:
         kept = []

@@ -70,7 +70,7 @@ OWN: dict[Any, Callable[..., Any]] = {
     np.empty_like: _like("zeros"), np.ones_like: _like("ones"), np.full_like: _like("full"),
     np.shape: lambda ext, x: x.shape, np.ndim: lambda ext, x: x.ndim, np.size: lambda ext, x: x.size}
 for _name in ("float32", "float64", "int32", "int64"):
-    OWN[getattr(np, _name)] = lambda ext, x, name=_name: tensor_of(x, ext).astype(name)  # type: ignore[misc]
+    OWN[getattr(np, _name)] = lambda ext, x, name=_name: tensor_of(x, ext).astype(name)
 
 
 #: Functions that make an array, which the program may write to: it is a value of the program from the start.

@@ -92,6 +92,7 @@ class ProgramModel(TracedModel):
                 self._rewritten = rewrite(plain)
             except NotExtracted as mistakes:
                 self._refuse_source(mistakes)
+        assert self._rewritten is not None
         return self._rewritten
 
     def _refuse_source(self, found: NotExtracted) -> None:

@@ -154,7 +154,7 @@ def _compiled(tree: Any, function: types.FunctionType) -> types.CodeType:
     outer = ast.FunctionDef("_outer", args, [*own, inner], [])
     for each in (inner, outer):
         each.returns = None
-        each.type_params = []
+        setattr(each, "type_params", [])  # from Python 3.12 on
         ast.copy_location(each, tree)
     for line in own:
         ast.copy_location(line, tree)

@@ -24,7 +24,7 @@ class Text:
         raise TypeError("cleave: a text with values of the program in it is known only when the program runs; it can be printed, or be the "
                         "message of an error")
 
-    __bool__ = __len__ = __iter__ = __getitem__ = __str__ = __format__ = __hash__ = __mul__ = _none  # type: ignore[assignment]
+    __bool__ = __len__ = __iter__ = __getitem__ = __str__ = __format__ = __hash__ = __mul__ = _none
 
 
 def holds_values(value: Any, depth: int = 0) -> bool:
@@ -42,7 +42,7 @@ def holds_values(value: Any, depth: int = 0) -> bool:
     return False
 
 
-_CONVERTED = {ord("s"): str, ord("r"): repr, ord("a"): ascii}
+_CONVERTED: dict[int, Callable[[Any], str]] = {ord("s"): str, ord("r"): repr, ord("a"): ascii}
 
 
 def _formatted(part: Any) -> str:

@@ -49,7 +49,7 @@ def function(name: str, parameters: list[str], body: list[ast.stmt]) -> ast.Func
     """`def name(parameters): body`."""
     made = ast.FunctionDef(name, ast.arguments([], [ast.arg(each) for each in parameters], None, [], [], None, []), body or [ast.Pass()], [])
     made.returns = None
-    made.type_params = []  # from Python 3.12 on
+    setattr(made, "type_params", [])  # from Python 3.12 on
     return made
 
 
