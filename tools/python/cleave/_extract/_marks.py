@@ -3,9 +3,10 @@ from __future__ import annotations
 
 import functools
 import types
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, overload
 
+from .._types import TypeLike
 from ._hosts import NOTHING, UNKNOWN, Call, declared_results
 
 
@@ -52,6 +53,15 @@ class HostMark:
         from ._calls import _annotated
 
         return _annotated(self.__wrapped__, UNKNOWN)
+
+
+@overload
+def host(function: Callable[..., Any], /) -> HostMark: ...
+
+
+@overload
+def host(results: TypeLike | Sequence[TypeLike] | None = None, *, name: str | None = None, pure: bool = False, seconds: float | None = None,
+         deadline: float | None = None, copy: bool = True) -> Callable[[Callable[..., Any]], HostMark]: ...
 
 
 def host(results: Any = UNKNOWN, *, name: str | None = None, pure: bool = False, seconds: float | None = None, deadline: float | None = None,
