@@ -18,12 +18,15 @@
 
 namespace cleave {
 
-/// Nodes of an ONNX model to pin to the host, following the placement rules of ONNX Runtime 1.23 with CUDA.
+/// Nodes of an ONNX model to pin to the host, following the placement rules of ONNX Runtime with CUDA.
 enum class OrtPins : std::uint8_t {
   none,
-  kernels,    ///< nodes without a CUDA kernel in ONNX Runtime: `--accelerator-ops ort-cuda-1.23`
+  kernels,    ///< nodes without a CUDA kernel in ONNX Runtime: `--accelerator-ops ort-cuda-1.31`
   placement,  ///< those, and nodes that compute shapes: `--placement onnxruntime`
 };
+
+/// The versions of ONNX Runtime whose tables of CUDA kernels are known.
+enum class OrtVersion : std::uint8_t { v1_23, v1_31 };
 
 /// `read_model("model.yaml", {.dims = {{"batch", 64}}})`
 struct ModelOptions {
@@ -49,6 +52,7 @@ struct ModelOptions {
   /// They take precedence over cleave's own reading of an operator. One that no node needs is an error.
   std::map<std::string, OperatorFunction> host_functions = {};
   OrtPins pins = OrtPins::none;
+  OrtVersion onnxruntime = OrtVersion::v1_31;  ///< whose kernels count for `pins`
 };
 
 /// Reads `path`: ONNX if it ends in `.onnx`, else YAML. Mistakes in the model, and a file that cannot be read, are errors in the graph's

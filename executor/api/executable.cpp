@@ -21,6 +21,7 @@
 #include "graph/statement_paths.h"
 #include "graph/states.h"
 #include "partitioner/report/explain.h"
+#include "partitioner/report/page/page.h"
 
 namespace cleave {
 
@@ -249,6 +250,12 @@ std::string Executable::json() const {
 }
 std::string Executable::dot() const {
   return said([&] { return planner::dot(plan()); });
+}
+std::string Executable::svg() const {
+  return said([&] { return planner::svg(plan()); });
+}
+std::string Executable::html() const {
+  return said([&] { return planner::html_page(plan(), {{planner::svg(plan()), ""}}); });
 }
 std::string Executable::sarif() const {
   const auto sarif = [&] {

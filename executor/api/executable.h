@@ -114,6 +114,8 @@ class Executable {
   [[nodiscard]] std::string explain() const;  ///< the report of `cleave explain`
   [[nodiscard]] std::string json() const;     ///< the document of `cleave explain --json`
   [[nodiscard]] std::string dot() const;      ///< Graphviz source
+  [[nodiscard]] std::string svg() const;      ///< the same picture as an SVG element, laid out without Graphviz
+  [[nodiscard]] std::string html() const;     ///< the page of `cleave explain --html`, with that picture
   [[nodiscard]] std::string sarif() const;    ///< the diagnostics as SARIF 2.1.0
 
   /// Inputs by name. A call with braces, `run({{"x", x}})` or `run({})`, is unambiguous, since no overload below makes a map from braces.

@@ -1,6 +1,7 @@
 #include "graph/base/source_lines.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "graph/base/file.h"
 #include "graph/base/utf8.h"
@@ -11,10 +12,21 @@ namespace {
 constexpr std::size_t kWidest = 240;  ///< largest number of bytes of a line that are shown
 constexpr std::size_t kContext = 80;  ///< bytes shown before the mark if the line is cut
 
+SourceReader& other_sources() {
+  static auto* const forever = new SourceReader;  // never destroyed: messages may be made as long as there are threads
+  return *forever;
+}
+
+std::optional<std::string> read_source(const std::string& name, const FileRoots* roots) {
+  if (const Result<RegularFile> file = roots ? roots->open(name) : RegularFile::open(name)) {
+    Result<std::string> content = file->read(file_limit::kText);
+    return content ? std::optional(*std::move(content)) : std::nullopt;
+  }
+  return roots == nullptr && other_sources() ? other_sources()(name) : std::nullopt;
+}
+
 std::vector<std::string> read_lines(const std::string& name, const FileRoots* roots) {
-  const Result<RegularFile> file = roots ? roots->open(name) : RegularFile::open(name);
-  if (!file) return {};
-  const Result<std::string> content = file->read(file_limit::kText);
+  const std::optional<std::string> content = read_source(name, roots);
   if (!content) return {};
   std::vector<std::string> lines;
   for (std::size_t at = 0; at < content->size();) {
@@ -54,6 +66,10 @@ std::size_t begin_of_mark(std::string_view line, int column) {
 }
 
 }  // namespace
+
+void set_source_reader(SourceReader reader) {
+  other_sources() = std::move(reader);
+}
 
 const std::string* SourceLines::line(const SourceLocation& location, int line) {
   if (!location.file) return nullptr;

@@ -1,9 +1,11 @@
-// SourceLines: lines of the user's files, for display under a diagnostic. Each file is read once. An unreadable file has no lines, nor has
-// a file named by a model that must not be shown (named_file.h).
+// SourceLines: lines of the user's files, for display under a diagnostic. Each file is read once. An unreadable file has no lines,
+// unless a reader of other sources knows it, nor has a file named by a model that must not be shown (named_file.h).
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,6 +29,11 @@ class SourceLines {
   };
   std::multimap<std::string, Read, std::less<>> files_;  ///< by name
 };
+
+/// Gives the text of a source that is no file, such as a cell of a notebook, by the name that locations have for it; or nothing.
+using SourceReader = std::function<std::optional<std::string>(const std::string& name)>;
+/// From now on `reader` is asked for files that cannot be opened. To be set before the first message is made; any thread may call it.
+void set_source_reader(SourceReader reader);
 
 /// A piece of a source line for display in a terminal, and the position of the marked bytes in it, in characters.
 struct Excerpt {

@@ -139,6 +139,8 @@ std::span<const Lowering> elementwise_lowerings() {
       {"Log", 1, unary, &op::log, true},
       {"Max", 1, variadic, &op::maximum, true},
       {"Mean", 1, mean, &op::add, true},
+      {"MemcpyFromHost", 1, identity, {}, true, true, Texts::keep},  // ONNX Runtime's copies, in files that it saves
+      {"MemcpyToHost", 1, identity, {}, true, true, Texts::keep},
       {"Min", 1, variadic, &op::minimum, true},
       {"Mod", 10, mod, {}, true},
       {"Mul", 1, binary, &op::multiply, true},

@@ -22,12 +22,13 @@ std::string model_name(const std::string& file, const ModelProto& model) {
 }
 
 /// The pins of the nodes that a rule keeps on the host.
-std::vector<Pin> host_pins(const std::vector<NodeRecord>& records, OrtPins rule) {
+std::vector<Pin> host_pins(const std::vector<NodeRecord>& records, const OrtKernels& kernels, OrtPins rule) {
   std::vector<Side> sides;
-  if (rule == OrtPins::placement) sides = place_as_onnxruntime(records).sides;
+  if (rule == OrtPins::placement) sides = place_as_onnxruntime(records, kernels).sides;
   std::vector<Pin> pins(records.size());
   for (std::size_t i = 0; i < records.size(); ++i) {
-    if (!ort_has_cuda_kernel(records[i]))
+    if (records[i].op == "Constant") continue;
+    if (!kernels.contain(records[i]))
       pins[i] = {Side::host, "ONNX Runtime has no CUDA kernel for " + op_and_types(records[i]), true};
     else if (!sides.empty() && sides[i] == Side::host)
       pins[i] = {Side::host, "ONNX Runtime leaves it there, as it computes shapes"};
@@ -87,7 +88,7 @@ std::vector<NodeRecord> OnnxFile::records() {
 
 Graph OnnxFile::graph(ArmMistakes* broken_arms) {
   std::vector<Pin> pins;
-  if (options_.pins != OrtPins::none) pins = host_pins(records(), options_.pins);
+  if (options_.pins != OrtPins::none) pins = host_pins(records(), OrtKernels::of(options_.onnxruntime), options_.pins);
   ArmMistakes broken;
   for (int reading = 1;; ++reading) {
     Tracer tracer(model_name(path_, model_));

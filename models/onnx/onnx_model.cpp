@@ -70,7 +70,7 @@ std::vector<DeclaredInput> onnx_inputs(const std::string& path) {
 onnx::OrtPlacement onnxruntime_placement(const std::string& path, const ModelOptions& options) {
   const Result<std::shared_ptr<const MappedFile>> file = MappedFile::open(path);
   if (!file || !check_messages((*file)->bytes())) return {};
-  return place_as_onnxruntime(OnnxFile((*file)->bytes(), path, options).records());
+  return place_as_onnxruntime(OnnxFile((*file)->bytes(), path, options).records(), OrtKernels::of(options.onnxruntime));
 }
 
 }  // namespace models

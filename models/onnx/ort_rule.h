@@ -10,6 +10,7 @@
 #include "graph/op.h"
 #include "models/model.h"
 #include "models/onnx/node_record.h"
+#include "models/onnx/ort_kernels.h"
 
 namespace cleave::models::onnx {
 
@@ -21,16 +22,14 @@ struct OrtCopy {
 };
 
 struct OrtPlacement {
-  std::vector<Side> sides;  ///< by node
+  std::vector<Side> sides;        ///< by node; the accelerator for a Constant, which becomes an initializer
+  std::size_t nodes = 0;          ///< without Constants
+  std::vector<std::string> host;  ///< titles of the nodes on the host, in the file's order
   std::vector<OrtCopy> copies;
 };
 
-/// Whether ONNX Runtime 1.23 has a CUDA kernel for the node.
-bool ort_has_cuda_kernel(const NodeRecord& node);
-/// "`Unique` (f32)": the operator with the distinct types of its operands.
-std::string op_and_types(const NodeRecord& node);
-/// Places a node with a CUDA kernel on the accelerator, unless it computes shapes: then all of its operands are on the host (results of
-/// Shape, Size and other shape-computing nodes, small initializers, inputs of the graph). Treats each graph separately.
-OrtPlacement place_as_onnxruntime(std::span<const NodeRecord> nodes);
+/// Places a node with a kernel among `kernels` on the accelerator, unless it computes shapes: then all of its operands are on the host
+/// (results of Shape, Size and other shape-computing nodes, small initializers, inputs of the graph). Treats each graph separately.
+OrtPlacement place_as_onnxruntime(std::span<const NodeRecord> nodes, const OrtKernels& kernels);
 
 }  // namespace cleave::models::onnx

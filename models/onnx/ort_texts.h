@@ -1,4 +1,4 @@
-// The table of ONNX Runtime's CUDA kernels (ort_cuda_kernels.json), compiled in.
+// The tables of ONNX Runtime's CUDA kernels (ort_cuda_kernels_VERSION.json), compiled in.
 #pragma once
 
 #include <span>

@@ -38,5 +38,8 @@ struct PictureOptions {
 /// Graphviz source: a cluster for each device, transfers as labeled edges, round trips in red, loops as nested clusters, a legend. Chains
 /// of element-wise operations and repeated layers are collapsed, and further nodes if the picture is still too large.
 std::string dot(const Plan& plan, const PictureOptions& options = {});
+/// The same picture as an SVG element, laid out without Graphviz, in milliseconds; loads nothing and has no ids. A picture without content
+/// for a plan that is not complete.
+std::string svg(const Plan& plan, const PictureOptions& options = {});
 
 }  // namespace cleave::planner

@@ -142,14 +142,15 @@ TEST_F(CliOnnxTest, ShowsWhatOnnxRuntimeWouldCopy) {
 
 // Operations without an ONNX Runtime kernel are on the host for this reason, and not because of a pin.
 TEST_F(CliOnnxTest, SaysThatOnnxRuntimeHasNoKernel) {
-  write_file(folder_.path("k.onnx"),
-             model(graph_of({.nodes = {node("MatMul", {"x", "x"}, {"a"}, {.name = "first"}), node("Mish", {"a"}, {"b"}, {.name = "second"}),
-                                       node("MatMul", {"b", "b"}, {"y"}, {.name = "third"})},
-                             .inputs = {value_info("x", kFloat, {512, 512})},
-                             .outputs = {untyped("y")}}),
-                   22));
+  write_file(
+      folder_.path("k.onnx"),
+      model(graph_of({.nodes = {node("MatMul", {"x", "x"}, {"a"}, {.name = "first"}), node("Hardmax", {"a"}, {"b"}, {.name = "second"}),
+                                node("MatMul", {"b", "b"}, {"y"}, {.name = "third"})},
+                      .inputs = {value_info("x", kFloat, {512, 512})},
+                      .outputs = {untyped("y")}}),
+            22));
   const std::string flags = " k.onnx --accelerator-ops ort-cuda-1.23 --machine h200 --device simulated";
-  const std::string none = "ONNX Runtime has no CUDA kernel for `Mish` (f32)";
+  const std::string none = "ONNX Runtime has no CUDA kernel for `Hardmax` (f32)";
   const CommandResult check = run("check" + flags + " -Wfallback");
   EXPECT_THAT(check.err, HasSubstr("runs on the host because " + none + "; one would save about "));
   EXPECT_THAT(check.err, HasSubstr("runs on the host only because " + none));

@@ -121,11 +121,14 @@ TEST_F(PictureTest, ALayoutHasADeadline) {
 TEST_F(PictureTest, AGraphvizThatNeverEndsIsAnErrorAndGone) {
   graphviz("sleep 600 & echo $! >>sleepers; wait");
   const auto files = folder_.files();
-  const CommandResult result = run("cleave dot model.yaml --layout-limit 0.4 -o a.svg");
+  const CommandResult result = run("cleave dot model.yaml --layout-limit 0.4 -o a.png");
   EXPECT_EQ(result.code, 3);
   EXPECT_THAT(result.err, HasSubstr("error: Graphviz did not lay out the picture within 0.40 s, nor one that shows less"));
   EXPECT_EQ(alive(), "");
   EXPECT_EQ(folder_.files(), files + 2) << "pids and sleepers";
+  EXPECT_EQ(run("cleave dot model.yaml --layout-limit 0.4 -o a.svg").code, 0) << "a layout of cleave's own";
+  EXPECT_THAT(read_file(folder_.path("a.svg")), HasSubstr("</svg>"));
+  EXPECT_EQ(alive(), "");
 }
 
 TEST_F(PictureTest, NothingIsLeftOfAPictureThatIsInterrupted) {

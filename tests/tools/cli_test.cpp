@@ -691,11 +691,17 @@ TEST_F(CliTest, APictureIsWholeOrNotThere) {
   write_file(folder_.path("bin/dot"), "#!/bin/sh\necho half\nexit 1\n");
   std::filesystem::permissions(folder_.path("bin/dot"), std::filesystem::perms::owner_all);
   const auto files = folder_.files();
-  const CommandResult failed = run_command("PATH=$PWD/bin:$PATH cleave dot model.yaml -o a.svg", folder_.path(""));
+  const CommandResult failed = run_command("PATH=$PWD/bin:$PATH cleave dot model.yaml -o a.png", folder_.path(""));
   EXPECT_EQ(failed.code, 3);
-  EXPECT_EQ(failed.err, "error: Graphviz could not draw the picture\n");
-  EXPECT_EQ(run_command("PATH=${PATH%%:*} cleave dot model.yaml -o a.svg", folder_.path("")).code, 3);
+  EXPECT_EQ(failed.err, "error: Graphviz could not draw the picture; a .svg or .dot file needs no Graphviz\n");
+  const CommandResult missing = run_command("PATH=${PATH%%:*} cleave dot model.yaml -o a.pdf", folder_.path(""));
+  EXPECT_EQ(missing.code, 3);
+  EXPECT_EQ(missing.err, "error: cannot run Graphviz (`dot`, package graphviz); a .svg or .dot file needs no Graphviz\n");
   EXPECT_EQ(folder_.files(), files);
+  const CommandResult own = run_command("PATH=${PATH%%:*} cleave dot model.yaml -o a.svg", folder_.path(""));
+  EXPECT_EQ(own.code, 0);
+  EXPECT_EQ(own.err, "note: cannot run Graphviz (`dot`, package graphviz): laid out without it\n");
+  EXPECT_THAT(read_file(folder_.path("a.svg")), HasSubstr("</svg>"));
 }
 
 TEST_F(CliTest, ATraceIsWholeAlsoOfARunThatFails) {

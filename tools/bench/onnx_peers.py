@@ -4,7 +4,7 @@
     tools/bench/onnx_models.py                              # first: makes the models
     tools/bench/onnx_peers.py --build build-ci              # the table of models
     tools/bench/onnx_peers.py --build build-ci --times      # runs of four of them against ONNX Runtime, on the same cores, in turn
-    tools/bench/onnx_peers.py --build build-ci --plans --machine h200 --host calibrated.yaml --kernels ort-cuda-1.23
+    tools/bench/onnx_peers.py --build build-ci --plans --machine h200 --host calibrated.yaml --kernels ort-cuda-1.31
 
 Tables are Markdown. Results agree where they are within 1e-4 of the largest magnitude of an output, integers exactly. Exits with 1 if
 cleave fails at a model or computes something else."""

@@ -127,7 +127,7 @@ Layout lay_out(const std::string& format, const MemoryFile& source, const Memory
 
 }  // namespace
 
-Result<Drawing> draw(const Plan& plan, const planner::PictureOptions& options, const std::string& format, double seconds) {
+Result<Drawing> draw_by_graphviz(const Plan& plan, const planner::PictureOptions& options, const std::string& format, double seconds) {
   constexpr std::size_t kFewer[] = {0, 60, 25, 10};  // 0: the default for the program
   std::string tried;
   planner::PictureOptions detail = options;
@@ -139,8 +139,7 @@ Result<Drawing> draw(const Plan& plan, const planner::PictureOptions& options, c
         return Error{"cannot pass the program to Graphviz: " + std::string(std::strerror(errno)), {}, ErrorKind::machine};
       // Each retry with less detail has less time, so that all together take at most twice `seconds`.
       switch (lay_out(format, input, picture, tried.empty() ? seconds : seconds / std::size(kFewer))) {
-        case Layout::missing:
-          return Error{"cannot run Graphviz (`dot`): install the package graphviz, or write a .dot file", {}, ErrorKind::machine};
+        case Layout::missing: return Error{"cannot run Graphviz (`dot`, package graphviz)", {}, ErrorKind::machine};
         case Layout::failed: return Error{"Graphviz could not draw the picture", {}, ErrorKind::machine};
         case Layout::done: {
           std::optional<std::string> bytes = picture.get();
@@ -157,11 +156,16 @@ Result<Drawing> draw(const Plan& plan, const planner::PictureOptions& options, c
     while (next < std::size(kFewer) && options.most_nodes > 0 && kFewer[next] >= options.most_nodes) ++next;
     if (next >= std::size(kFewer))
       return Error{
-          "Graphviz did not lay out the picture within " + format_seconds(seconds) + ", nor one that shows less; write a .dot file",
-          {},
-          ErrorKind::machine};
+          "Graphviz did not lay out the picture within " + format_seconds(seconds) + ", nor one that shows less", {}, ErrorKind::machine};
     detail = {false, kFewer[next]};
   }
+}
+
+Result<Drawing> draw(const Plan& plan, const planner::PictureOptions& options, const std::string& format, double seconds) {
+  Result<Drawing> drawing = draw_by_graphviz(plan, options, format, seconds);
+  if (drawing) return drawing;
+  if (format == "svg") return Drawing{planner::svg(plan, options), drawing.error().message + ": laid out without it"};
+  return Error{drawing.error().message + "; a .svg or .dot file needs no Graphviz", {}, ErrorKind::machine};
 }
 
 void end_graphviz() noexcept {

@@ -47,7 +47,6 @@ std::string plan_line(const char* name, const Plan& plan) {
 Result<OnnxRuntimeReport> compare_with_onnxruntime(const Options& options, const Plan& placed) {
   OnnxRuntimeReport report;
   report.rule = models::onnxruntime_placement(options.model, model_options(options));
-  report.host_nodes = static_cast<std::size_t>(std::count(report.rule.sides.begin(), report.rule.sides.end(), Side::host));
   for (const OrtCopy& copy : report.rule.copies) report.copied_bytes += copy.bytes;
   report.placed = placed;
   Options free = options;
@@ -61,8 +60,8 @@ Result<OnnxRuntimeReport> compare_with_onnxruntime(const Options& options, const
 
 std::string to_text(const OnnxRuntimeReport& report, std::size_t most_rows) {
   const std::vector<OrtCopy>& copies = report.rule.copies;
-  std::string text = "\nby ONNX Runtime's rule, " + std::to_string(report.host_nodes) + " of " +
-                     plural(report.rule.sides.size(), "node", "nodes") + " of the file on the host, and " +
+  std::string text = "\nby ONNX Runtime's rule, " + std::to_string(report.rule.host.size()) + " of " +
+                     plural(report.rule.nodes, "node", "nodes") + " of the file on the host, and " +
                      plural(copies.size(), "copy", "copies") + " of " + format_bytes(static_cast<double>(report.copied_bytes)) +
                      " between its nodes\n";
   for (std::size_t i = 0; i < std::min(copies.size(), most_rows); ++i)
@@ -83,8 +82,11 @@ void write_json(JsonWriter& json, const OnnxRuntimeReport& report) {
     });
   };
   json.object("onnxruntime", [&] {
-    json.field("nodes", report.rule.sides.size());
-    json.field("host_nodes", report.host_nodes);
+    json.field("nodes", report.rule.nodes);
+    json.field("host_nodes", report.rule.host.size());
+    json.list("host", [&] {
+      for (const std::string& title : report.rule.host) json.value(title);
+    });
     json.field("copied_bytes", report.copied_bytes);
     json.list("copies", [&] {
       for (const OrtCopy& copy : report.rule.copies) {

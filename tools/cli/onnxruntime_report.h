@@ -12,7 +12,6 @@ namespace cleave::cli {
 
 struct OnnxRuntimeReport {
   models::onnx::OrtPlacement rule;
-  std::size_t host_nodes = 0;
   std::int64_t copied_bytes = 0;  ///< copied by ONNX Runtime in a run that executes each node once
   Plan placed;                    ///< the plan with ONNX Runtime's placement of the program as cleave reads it: with shapes folded
   Plan optimum;

@@ -380,8 +380,8 @@ void Definitions::add_onnx_flags(CLI::App& sub) {
            ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
            ->allow_extra_args(false),
        {{"all"}});
-  add_choice(sub, "--accelerator-ops", options_.accelerator_ops, {"cleave", "ort-cuda-1.23"}, "whose kernels the accelerator has",
-             "KERNELS");
+  add_choice(sub, "--accelerator-ops", options_.accelerator_ops, {"cleave", "ort-cuda-1.23", "ort-cuda-1.31"},
+             "whose kernels the accelerator has", "KERNELS");
 }
 
 void Definitions::add_row_flags(CLI::App& sub) {
@@ -468,8 +468,8 @@ void Definitions::add_commands() {
                             "cleave check model.yaml -Werror=round-trip --json");
   CLI::App* apply = command("apply", Command::apply, "Writes an edit that `check` advises into a YAML model, once it is proven.",
                             "cleave apply model.yaml 3f2a");
-  CLI::App* dot =
-      command("dot", Command::dot, "Draws the partition with Graphviz. Runs nothing.", "cleave dot models/kmeans.yaml -o kmeans.svg");
+  CLI::App* dot = command("dot", Command::dot, "Draws the partition. Runs nothing; .png and .pdf need Graphviz.",
+                          "cleave dot models/kmeans.yaml -o kmeans.svg");
   CLI::App* print =
       command("print", Command::print, "Prints the program at a stage of compilation.", "cleave print model.yaml --stage partitioned");
   for (CLI::App* sub : {run, explain, check, dot, print, apply}) add_plan_flags(*sub);

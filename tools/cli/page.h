@@ -7,7 +7,7 @@
 
 namespace cleave::cli {
 
-/// Writes the page to the file that the options name. Without Graphviz, a text on the page replaces the picture.
+/// Writes the page to the file that the options name. Without Graphviz, the picture has cleave's own layout.
 Status write_page(const Plan& plan, const Options& options);
 
 }  // namespace cleave::cli

@@ -1,4 +1,4 @@
-// `cleave dot`: writes the partition as Graphviz source, or as a picture that Graphviz draws.
+// `cleave dot`: writes the partition as Graphviz source, or as a picture.
 #include <cstdio>
 
 #include "graph/base/file.h"

@@ -286,7 +286,10 @@ ModelOptions model_options(const Options& options) {
   given.host_functions = options.host_functions;
   given.parameters = options.parameters;
   given.source_roots = options.source_roots;
-  if (options.accelerator_ops != "cleave") given.pins = OrtPins::kernels;
+  if (options.accelerator_ops != "cleave") {
+    given.pins = OrtPins::kernels;
+    given.onnxruntime = options.accelerator_ops == "ort-cuda-1.23" ? OrtVersion::v1_23 : OrtVersion::v1_31;
+  }
   if (options.onnxruntime) given.pins = OrtPins::placement;
   if (!options.model.ends_with(".onnx")) return given;
   for (const auto& [name, text] : options.inputs) {

@@ -24,9 +24,9 @@ PARTS = [
     ("Trace a function", ["trace", "parameter", "constant", "named", "scope", "place", "recompute", "allow", "for_loop", "batches",
                           "while_loop", "until", "cond", "host_function", "host_call", "log"]),
     ("Gradients", ["gradient", "value_and_gradient", "stop_gradient", "custom_gradient"]),
-    ("Models, plans and runs", ["Model", "Network", "TracedModel", "Plan", "Run", "Results"]),
+    ("Models, plans and runs", ["Model", "Network", "TracedModel", "Plan", "Run", "Results", "Progress"]),
     ("Values and types", ["Tensor", "Type", "Until", "Batches"]),
-    ("Messages", ["Diagnostic", "Note", "Location", "PlacementWarning"]),
+    ("Messages", ["Diagnostic", "Diagnostics", "Note", "Location", "PlacementWarning"]),
     ("Errors", ["Error", "UserError", "FileError", "UnknownNameError", "Cancelled", "UsageError", "MachineError"]),
 ]
 #: Public names that are no functions or classes of the package itself.

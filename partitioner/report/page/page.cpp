@@ -3,7 +3,7 @@
 
 #include "graph/base/number_text.h"
 #include "graph/base/version.h"
-#include "partitioner/report/page/markup.h"
+#include "partitioner/report/markup.h"
 #include "partitioner/report/page/page_data.h"
 #include "partitioner/report/page/page_texts.h"
 #include "partitioner/report/page/picture_markup.h"

@@ -1,7 +1,7 @@
 // Prints the source of a page: a table for each file, costs in the margin of each line, and messages below the lines that they are about.
 #pragma once
 
-#include "partitioner/report/page/markup.h"
+#include "partitioner/report/markup.h"
 #include "partitioner/report/page/source_view.h"
 
 namespace cleave::planner {

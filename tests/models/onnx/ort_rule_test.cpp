@@ -16,13 +16,27 @@ NodeRecord node(const char* op, std::vector<ValueRecord> inputs, std::vector<Val
   return {std::string("n (") + op + ")", op, version, 0, std::move(inputs), std::move(outputs)};
 }
 
+bool has_kernel(const NodeRecord& node) {
+  return OrtKernels::of(OrtVersion::v1_31).contain(node);
+}
+
+OrtPlacement place(const std::vector<NodeRecord>& nodes) {
+  return place_as_onnxruntime(nodes, OrtKernels::of(OrtVersion::v1_31));
+}
+
 TEST(OrtRule, KnowsKernelsByOperatorVersionAndType) {
   const ValueRecord x{"x", Kind::input, kImage}, i{"i", Kind::input, kVector}, y{"y", Kind::computed, kImage};
-  EXPECT_TRUE(ort_has_cuda_kernel(node("Relu", {x}, {y})));
-  EXPECT_TRUE(ort_has_cuda_kernel(node("Abs", {x}, {y}, 6)));
-  EXPECT_FALSE(ort_has_cuda_kernel(node("Abs", {x}, {y}, 5)));
-  EXPECT_FALSE(ort_has_cuda_kernel(node("ArgMax", {i}, {y})));  // integers
-  EXPECT_FALSE(ort_has_cuda_kernel(node("Unique", {x}, {y})));
+  EXPECT_TRUE(has_kernel(node("Relu", {x}, {y})));
+  EXPECT_TRUE(has_kernel(node("Abs", {x}, {y}, 6)));
+  EXPECT_FALSE(has_kernel(node("Abs", {x}, {y}, 5)));
+  EXPECT_FALSE(has_kernel(node("ArgMax", {i}, {y})));  // integers
+  EXPECT_FALSE(has_kernel(node("Unique", {x}, {y})));
+}
+
+TEST(OrtRule, KnowsKernelsOfTwoVersions) {
+  const ValueRecord x{"x", Kind::input, kImage}, y{"y", Kind::computed, kImage};
+  EXPECT_FALSE(OrtKernels::of(OrtVersion::v1_23).contain(node("HardSwish", {x}, {y})));
+  EXPECT_TRUE(OrtKernels::of(OrtVersion::v1_31).contain(node("HardSwish", {x}, {y})));
 }
 
 // Shape -> Gather -> Concat -> Reshape: all but the last on the host, and Reshape takes its shape from there. Nothing is copied.
@@ -30,9 +44,8 @@ TEST(OrtRule, LeavesWhatComputesShapesOnTheHost) {
   const ValueRecord x{"x", Kind::input, kImage}, s{"s", Kind::computed, kVector}, at{"at", Kind::initializer, kScalar},
       n{"n", Kind::computed, kScalar}, shape{"shape", Kind::computed, kVector}, y{"y", Kind::computed, kImage},
       a{"a", Kind::computed, kImage};
-  const OrtPlacement placed =
-      place_as_onnxruntime(std::vector<NodeRecord>{node("Relu", {x}, {a}), node("Shape", {a}, {s}), node("Gather", {s, at}, {n}),
-                                                   node("Concat", {n, n}, {shape}), node("Reshape", {a, shape}, {y})});
+  const OrtPlacement placed = place({node("Relu", {x}, {a}), node("Shape", {a}, {s}), node("Gather", {s, at}, {n}),
+                                     node("Concat", {n, n}, {shape}), node("Reshape", {a, shape}, {y})});
   EXPECT_EQ(placed.sides, (std::vector<Side>{Side::accelerator, Side::accelerator, Side::host, Side::host, Side::accelerator}));
   EXPECT_TRUE(placed.copies.empty());
 }
@@ -41,8 +54,7 @@ TEST(OrtRule, LeavesWhatComputesShapesOnTheHost) {
 TEST(OrtRule, CopiesToAndFromANodeWithoutAKernel) {
   const ValueRecord x{"x", Kind::input, kImage}, a{"0:a", Kind::computed, kImage}, b{"0:b", Kind::computed, kImage},
       c{"0:c", Kind::computed, kImage}, d{"0:d", Kind::computed, kImage};
-  const OrtPlacement placed = place_as_onnxruntime(
-      std::vector<NodeRecord>{node("Relu", {x}, {a}), node("Unique", {a}, {b}), node("Relu", {b}, {c}), node("Add", {b, c}, {d})});
+  const OrtPlacement placed = place({node("Relu", {x}, {a}), node("Unique", {a}, {b}), node("Relu", {b}, {c}), node("Add", {b, c}, {d})});
   ASSERT_EQ(placed.copies.size(), 2U);
   EXPECT_EQ(placed.copies[0].value, "a");
   EXPECT_TRUE(placed.copies[0].to_host);
@@ -55,7 +67,7 @@ TEST(OrtRule, CopiesToAndFromANodeWithoutAKernel) {
 TEST(OrtRule, CopiesAShapeThatTheAcceleratorComputed) {
   const ValueRecord x{"x", Kind::input, kImage}, big{"w", Kind::initializer, {DType::i64, {1000}}}, i{"0:i", Kind::computed, kVector},
       y{"0:y", Kind::computed, kImage};
-  const OrtPlacement placed = place_as_onnxruntime(std::vector<NodeRecord>{node("Gather", {big, big}, {i}), node("Reshape", {x, i}, {y})});
+  const OrtPlacement placed = place({node("Gather", {big, big}, {i}), node("Reshape", {x, i}, {y})});
   EXPECT_EQ(placed.sides, (std::vector<Side>{Side::accelerator, Side::accelerator}));
   ASSERT_EQ(placed.copies.size(), 1U);
   EXPECT_TRUE(placed.copies[0].to_host);

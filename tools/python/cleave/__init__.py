@@ -11,7 +11,7 @@ functions; so are NumPy's further names (`cleave.median`, `cleave.linalg.norm`),
 """
 from __future__ import annotations
 
-from . import fft as _fft, _elementary, _namespace, _shapes, _statistics, functions, linalg, optim, random
+from . import fft as _fft, _elementary, _namespace, _shapes, _sources, _statistics, functions, linalg, optim, random
 from ._cleave import Diagnostic, Location, Note
 from ._cleave import version as __version__
 from ._control import Batches, Until, batches, cond, for_loop, until, while_loop
@@ -23,7 +23,8 @@ from ._load import load, parse
 from ._log import log
 from ._model import Model
 from ._network import Network
-from ._plan import Plan
+from ._plan import Diagnostics, Plan
+from ._progress import Progress
 from ._run import Results, Run
 from ._tensor import Tensor
 from .functions import *  # noqa: F403
@@ -38,8 +39,8 @@ from ._types import Type
 fft = _fft  # type: ignore[assignment]  # in place of the function of the vocabulary, which this module also is
 
 __all__ = [
-    "Batches", "Cancelled", "Diagnostic", "Error", "FileError", "HostMark", "Location", "MachineError", "Model", "Network", "Note", "PlacementWarning", "Plan",
-    "ProgramModel", "Results",
+    "Batches", "Cancelled", "Diagnostic", "Diagnostics", "Error", "FileError", "HostMark", "Location", "MachineError", "Model", "Network", "Note",
+    "PlacementWarning", "Plan", "ProgramModel", "Progress", "Results",
     "Run", "Tensor", "TracedModel", "Type", "UnknownNameError", "Until", "UsageError", "UserError", "__array_namespace_info__", "__version__", "allow",
     "batches", "cond", "constant", "custom_gradient", "fft",
     "for_loop", "functions", "gradient", "host", "host_call", "host_function", "linalg", "load", "log", "named", "optim",

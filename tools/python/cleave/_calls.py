@@ -87,6 +87,8 @@ class Signature:
 
     def bind(self, arguments: Sequence[Any], named: Mapping[str, Any]) -> dict[str, Any]:
         """The given arguments by the names of the parameters; a TypeError as Python's of a call that does not fit."""
+        if not named and self.plain and len(arguments) == len(self.required) == len(self._parameters):
+            return dict(zip(self.required, arguments))
         try:
             return self._signature.bind(*arguments, **named).arguments
         except TypeError as error:

@@ -89,8 +89,8 @@ def load(path: str | os.PathLike[str], *, dims: Mapping[str, int] | None = None,
     `dims`: sizes by name, `{"batch": 64}`, for all runs; else they follow from the arrays of each run. `seed`: added to every seed of the
     model. For ONNX: `shapes` of inputs, `{"x": (1, None, 224)}`; `constants`, inputs that are the same in every run and may determine
     sizes, as an array, a value in the command line's notation, or the path of an .npy file; `bounds`, upper bounds on result sizes that
-    depend on data, by node; `accelerator_ops="ort-cuda-1.23"`: only nodes with a CUDA kernel in ONNX Runtime 1.23 are placed on the
-    accelerator; `placement="onnxruntime"`: nodes are placed as ONNX Runtime places them. `assume_host`: unknown operators that are taken as
+    depend on data, by node; `accelerator_ops="ort-cuda-1.31"` (or 1.23): only nodes with a CUDA kernel in that version of ONNX Runtime are
+    placed on the accelerator; `placement="onnxruntime"`: nodes are placed as ONNX Runtime places them. `assume_host`: unknown operators that are taken as
     host functions, for plans and not for runs. `host_functions`: Python functions that compute the nodes of an operator, by its name with
     its domain, `{"com.acme.Scale": scale}`. They are called with NumPy arrays (None for an input that a node leaves out) and the node's
     attributes by their names, and return an array for each result. The types of the results are those that the file states, or those of
@@ -123,12 +123,13 @@ def load(path: str | os.PathLike[str], *, dims: Mapping[str, int] | None = None,
         if name.endswith(".graph"):
             return _loaded(_Graph(name, seed), sizes_of(dims), options, states)
         return _loaded(_Yaml(name, None, seed), sizes_of(dims), options, states)
-    if accelerator_ops not in ("cleave", "ort-cuda-1.23"):
-        raise UsageError(f"error: no accelerator_ops `{accelerator_ops}`: cleave or ort-cuda-1.23")
+    if accelerator_ops not in ("cleave", "ort-cuda-1.23", "ort-cuda-1.31"):
+        raise UsageError(f"error: no accelerator_ops `{accelerator_ops}`: cleave, ort-cuda-1.23 or ort-cuda-1.31")
     pins = "cleave" if accelerator_ops == "cleave" else "kernels"
+    version = {"onnxruntime": accelerator_ops.removeprefix("ort-cuda-")} if pins == "kernels" else {}
     if placement == "onnxruntime":
         pins, options = "placement", options.over({"placement": "accelerator"})
-    onnx = _Onnx(name, {**own, "pins": pins, "dims": sizes_of(dims)}, seed)
+    onnx = _Onnx(name, {**own, **version, "pins": pins, "dims": sizes_of(dims)}, seed)
     network = _loaded(onnx, sizes_of(dims), options, states, Network)
     assert isinstance(network, Network)
     network._options_of_file = onnx.options

@@ -10,13 +10,13 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from . import _cleave
+from . import _cleave, _html
 from ._errors import PlacementWarning, UsageError
 from ._arrays import numbers
-from ._plan import Plan
-from ._progress import timed
+from ._plan import Diagnostics, Plan
 from ._run import Options, Results, Run
 from ._states import States
+from ._timings import timed
 from ._types import Type, numpy_dtype
 
 _FEW = 8  # if a model needs more programs than this, the caller is warned
@@ -97,6 +97,10 @@ class Model:
         results = ", ".join(f"{name}: {type_}" for name, type_ in self.outputs.items()) if self._latest is not None else "…"
         return f"<Model {self.name}({types}) -> {results or 'nothing'}>"
 
+    def _repr_html_(self) -> str:
+        """The table of inputs, parameters and outputs, for a notebook; compiles nothing."""
+        return _html.model(self, known=self._latest is not None, declared=self._declared is not None)
+
     def text(self) -> str:
         """The text form of the program, for reading."""
         return self._known().text()
@@ -145,7 +149,7 @@ class Model:
               **options: Any) -> list[_cleave.Diagnostic]:
         """The diagnostics of the plan, as of `cleave check`: round trips and other warnings, exceeded limits. `str()` of each is its text.
         Takes the arguments of `explain`."""
-        return [each for each in self.explain(inputs, dims=dims, **options).diagnostics if each.severity != "allowed"]
+        return Diagnostics(each for each in self.explain(inputs, dims=dims, **options).diagnostics if each.severity != "allowed")
 
     # Running.
 
@@ -155,7 +159,8 @@ class Model:
             accelerator_memory: float | str | None = None,
             log: Callable[[int, dict[str, float]], object] | str | os.PathLike[str] | None = None,
             tensorboard: str | os.PathLike[str] | None = None, stop_on_nan: bool = False,
-            save: str | os.PathLike[str] | None = None, save_every: int | None = None, **named: Any) -> Results:
+            save: str | os.PathLike[str] | None = None, save_every: int | None = None,
+            trace: str | os.PathLike[str] | None = None, **named: Any) -> Results:
         """Runs the program and waits: `model.run({"x": x})["y"]`, or `model.run(x=x)`.
 
         Inputs and parameters are passed by name: NumPy arrays, objects with `__dlpack__` (both are read without a copy, if contiguous),
@@ -174,6 +179,7 @@ class Model:
         with a dict of numbers by label, or the path of a CSV file. `tensorboard`: a folder for event files. `stop_on_nan`: a logged NaN
         raises an error at the line of the operation that made the first one. `save` and `save_every`: the states are saved there, as by
         `save_states`, after every so many trips of the outermost loop, and `load_states` lets the next run go on in the middle.
+        `trace`: the path of a file with the timeline of the run, for Perfetto (ui.perfetto.dev) or chrome://tracing.
         """
         if named:
             inputs = {**inputs, **named} if inputs else named
@@ -181,7 +187,7 @@ class Model:
             inputs = {}
         elif type(inputs) is not dict:
             inputs = _by_name(inputs)
-        more = _more(log, tensorboard, stop_on_nan)
+        more = _more(log, tensorboard, stop_on_nan, trace)
         if (device is None and placement is None and machine is None and threads is None and workers is None and precision is None
                 and keep is None and accelerator_memory is None and save is None and save_every is None and more is None):
             options = self._options
@@ -387,7 +393,7 @@ def _by_name(inputs: Any) -> dict[str, Any]:
     return dict(inputs)
 
 
-def _more(log: Any, tensorboard: Any, stop_on_nan: bool) -> dict[str, Any] | None:
+def _more(log: Any, tensorboard: Any, stop_on_nan: bool, trace: Any) -> dict[str, Any] | None:
     """What the module is told of a run besides its arrays; None: nothing."""
     more: dict[str, Any] = {}
     if callable(log):
@@ -398,6 +404,8 @@ def _more(log: Any, tensorboard: Any, stop_on_nan: bool) -> dict[str, Any] | Non
         more["tensorboard"] = os.fspath(tensorboard)
     if stop_on_nan:
         more["stop_on_nan"] = True
+    if trace is not None:
+        more["trace"] = os.fspath(trace)
     return more or None
 
 

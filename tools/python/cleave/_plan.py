@@ -4,7 +4,19 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from . import _html
 from ._cleave import Diagnostic, RawPlan
+
+
+class Diagnostics(list[Diagnostic]):
+    """A list of diagnostics. `print` shows their texts, and so does a notebook."""
+
+    def __str__(self) -> str:
+        return "\n".join(str(each) for each in self)
+
+    def _repr_html_(self) -> str:
+        """The texts, for a notebook."""
+        return _html.diagnostics(self)
 
 
 class Plan:
@@ -13,6 +25,7 @@ class Plan:
     def __init__(self, raw: RawPlan) -> None:
         self._raw = raw
         self._document: dict[str, Any] | None = None
+        self._picture: str | None = None
 
     def __str__(self) -> str:
         return self._raw.explain().rstrip("\n")
@@ -35,6 +48,27 @@ class Plan:
         """Graphviz source of a picture: one cluster for each device, transfers as labeled edges, round trips in red. `full`: no node is collapsed."""
         return self._raw.dot(full)
 
+    def svg(self, full: bool = False, layout: str = "auto") -> str:
+        """The same picture as an SVG element. `layout`: "graphviz", "own" (cleave's, which needs no other program), or "auto": Graphviz's
+        where it is installed and finishes within 5 s, else cleave's own. An Error (machine) if Graphviz is required and missing."""
+        if full or layout != "auto":
+            return self._raw.svg(full, layout)
+        if self._picture is None:
+            self._picture = self._raw.svg(full, layout)
+        return self._picture
+
+    def html(self) -> str:
+        """The page of `cleave explain --html`, a whole document: the program's lines and what they cost, the timeline, the picture, tables.
+        It loads nothing from elsewhere."""
+        return self._raw.html()
+
+    def _repr_svg_(self) -> str:
+        return self.svg()
+
+    def _repr_html_(self) -> str:
+        """The summary, the picture and the diagnostics, for a notebook."""
+        return _html.plan(self)
+
     def sarif(self) -> str:
         """The diagnostics as SARIF 2.1.0, as code hosts read it."""
         return self._raw.sarif()
@@ -42,7 +76,7 @@ class Plan:
     @property
     def diagnostics(self) -> list[Diagnostic]:
         """The diagnostics of the plan: round trips and other warnings, exceeded limits."""
-        return self._raw.diagnostics
+        return Diagnostics(self._raw.diagnostics)
 
     @property
     def predicted_seconds(self) -> float:

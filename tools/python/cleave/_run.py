@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from . import _cleave
+from . import _cleave, _html
+from ._errors import Error
 
 
 class Options:
@@ -88,6 +89,10 @@ class Results(dict[str, Any]):
     #: Seconds on the clock of the simulated accelerator; 0 without one.
     simulated_seconds: float
 
+    def _repr_html_(self) -> str:
+        """The table of the arrays, for a notebook."""
+        return _html.results(self)
+
 
 _under_way: weakref.WeakSet[Run] = weakref.WeakSet()
 
@@ -134,6 +139,15 @@ class Run:
 
     def __repr__(self) -> str:
         return f"<Run: {'over' if self.ready else 'under way'}>"
+
+    def _repr_html_(self) -> str:
+        """Where the run stands, for a notebook: under way, its error, or its results. Does not wait."""
+        if not self.ready:
+            return _html.run_under_way()
+        try:
+            return _html.results(self.result())
+        except Error as error:
+            return _html.failed_run(error)
 
 
 @atexit.register

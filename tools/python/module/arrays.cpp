@@ -139,7 +139,7 @@ nb::object numpy_array_type() {
 
 nb::tuple shape_tuple(const Shape& shape) {
   nb::tuple result = nb::steal<nb::tuple>(PyTuple_New(static_cast<Py_ssize_t>(shape.size())));
-  for (std::size_t i = 0; i < shape.size(); ++i) PyTuple_SET_ITEM(result.ptr(), static_cast<Py_ssize_t>(i), PyLong_FromLongLong(shape[i]));
+  for (std::size_t i = 0; i < shape.size(); ++i) PyTuple_SetItem(result.ptr(), static_cast<Py_ssize_t>(i), PyLong_FromLongLong(shape[i]));
   return result;
 }
 

@@ -6,6 +6,8 @@
 
 #include "graph/base/diagnostic_json.h"
 #include "graph/base/diagnostic_text.h"
+#include "graph/base/source_lines.h"
+#include "tools/python/module/gil.h"
 
 namespace cleave::python {
 namespace {
@@ -77,6 +79,20 @@ void bind_place(nb::class_<T>& bound, Place place) {
       "column", [place](const T& of) { return known(place(of).column); }, "The column in bytes, counted from 1, or None.");
 }
 
+/// Has lines of messages read by `function`, which returns the text of a source by its name, or None, where there is no such file.
+void read_sources_by(nb::object function) {
+  set_source_reader([reader = std::make_shared<SharedObject>(std::move(function))](const std::string& name) -> std::optional<std::string> {
+    const Gil gil;
+    if (!gil.held()) return std::nullopt;
+    try {
+      const nb::object text = reader->get()(name);
+      return text.is_none() ? std::nullopt : std::optional(nb::cast<std::string>(text));
+    } catch (const std::exception&) {  // a message without its line is better than none
+      return std::nullopt;
+    }
+  });
+}
+
 }  // namespace
 
 DiagnosticList to_list(const Diagnostics& diagnostics) {
@@ -140,11 +156,15 @@ void bind_errors(nb::module_& module) {
           },
           "A list of Note.")
       .def("__str__", [](const Diagnostic& of) { return trimmed(to_text(of)); })
+      .def(
+          "_repr_html_", [](nb::handle of) { return nb::cast<std::string>(nb::module_::import_("cleave._html").attr("diagnostic")(of)); },
+          "The text for a notebook.")
       .def("__repr__", [](const Diagnostic& of) {
         return "<" + std::string(cleave::to_string(of.severity)) + " [" + std::string(info(of.kind).name) + "] " +
                (of.location.known() ? cleave::to_string(of.location) + ": " : "") + of.message + ">";
       });
 
+  module.def("read_sources_by", &read_sources_by, nb::arg("function"));
   module.def("diagnostic_kinds", [] {
     nb::typed<nb::list, nb::str> names;
     for (const DiagnosticKindInfo& each : diagnostic_kinds()) names.append(std::string(each.name));

@@ -16,6 +16,7 @@
 #include "executor/arguments/saved_states.h"
 #include "executor/report/event_file.h"
 #include "executor/report/log_csv.h"
+#include "executor/report/timeline.h"
 #include "graph/base/forks.h"
 #include "graph/base/units.h"
 #include "graph/metrics.h"
@@ -74,7 +75,7 @@ class Released {
   Released(Released&&) noexcept = default;
   ~Released() {
     if (!value_) return;
-    if (PyGILState_Check() != 0)
+    if (holds_gil())
       without_gil([this] { value_.reset(); });
     else
       value_.reset();
@@ -259,6 +260,7 @@ class PythonExecutable {
     RunOptions options = options_for(inputs, out);
     if (!fits(options)) return nb::none();
     add(more, options);
+    const std::unique_ptr<ChromeTrace> trace = begin_trace(more, options);
     const StopOnInterrupt interrupt;
     options.stop = interrupt.token();
     Result<RunResult> result = without_gil([&] {
@@ -266,6 +268,8 @@ class PythonExecutable {
       options.inputs.clear();
       return ran;
     });
+    // The timeline of a run that fails ends there; that error comes first.
+    if (const Status written = trace ? trace->finish(simulates_) : Status(); result) check(written);
     if (!result) {
       if (options.stop.stop_requested()) check_signals();
       raise_from_run(result.error(), options.stop.stop_requested());
@@ -319,6 +323,14 @@ class PythonExecutable {
     }
     if (std::shared_ptr<Log> log = Log::create(wanted, *executable_->plan().graph, options.position))
       options.on_log = [log = std::move(log)](const LoggedStep& step) { log->add(step); };
+  }
+  /// Begins the file of the run's timeline, if `more` names one.
+  std::unique_ptr<ChromeTrace> begin_trace(nb::handle more, RunOptions& options) const {
+    if (more.is_none() || !nb::cast<nb::dict>(more).contains("trace")) return nullptr;
+    const auto path = nb::cast<std::string>(nb::cast<nb::dict>(more)["trace"]);
+    auto trace = std::make_unique<ChromeTrace>(value_or_raise(ChromeTrace::create(path, *graph())));
+    options.on_timeline = [to = trace.get()](std::span<const TimelineEvent> events) { to->add(events); };
+    return trace;
   }
   [[nodiscard]] RunOptions options_for(nb::handle inputs, nb::handle out) const {
     RunOptions options;

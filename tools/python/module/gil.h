@@ -1,6 +1,7 @@
 // The interpreter's lock (GIL), for our own threads and for code that may run after Python has ended.
 #pragma once
 
+#include <dlfcn.h>
 #include <nanobind/nanobind.h>
 
 #include <optional>
@@ -20,7 +21,14 @@ class Gil {
 
  private:
   static bool finalizing() {
-#if PY_VERSION_HEX >= 0x030D0000
+#if defined(Py_LIMITED_API)  // one module for several versions, which name the function differently
+    using Asked = int (*)();
+    static const auto asked = [] {
+      void* const now = ::dlsym(RTLD_DEFAULT, "Py_IsFinalizing");  // since 3.13
+      return reinterpret_cast<Asked>(now ? now : ::dlsym(RTLD_DEFAULT, "_Py_IsFinalizing"));
+    }();
+    return asked && asked() != 0;
+#elif PY_VERSION_HEX >= 0x030D0000
     return Py_IsFinalizing() != 0;
 #else
     return _Py_IsFinalizing() != 0;
@@ -28,6 +36,15 @@ class Gil {
   }
   std::optional<nanobind::gil_scoped_acquire> lock_;
 };
+
+/// Whether this thread holds the lock.
+inline bool holds_gil() {
+#if defined(Py_LIMITED_API)
+  return PyThreadState_GetDict() != nullptr;  // null without a current thread state, which a thread has as long as it holds the lock
+#else
+  return PyGILState_Check() != 0;
+#endif
+}
 
 /// Releases the lock during `work`, which must not touch Python objects.
 template <class F>

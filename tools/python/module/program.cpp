@@ -20,6 +20,9 @@
 #include "models/onnx/onnx_function.h"
 #include "models/reader/model_file.h"
 #include "partitioner/report/explain.h"
+#include "partitioner/report/page/page.h"
+#include "partitioner/report/page/picture_markup.h"
+#include "tools/cli/graphviz.h"
 #include "tools/python/module/arrays.h"
 #include "tools/python/module/errors.h"
 #include "tools/python/module/gil.h"
@@ -57,6 +60,7 @@ ModelOptions model_options(const AnyDict& given) {
         options.host_functions.emplace(nb::cast<std::string>(op), operator_function(nb::borrow(bind)));
     if (name == "pins" && nb::cast<std::string>(value) == "kernels") options.pins = OrtPins::kernels;
     if (name == "pins" && nb::cast<std::string>(value) == "placement") options.pins = OrtPins::placement;
+    if (name == "onnxruntime") options.onnxruntime = nb::cast<std::string>(value) == "1.23" ? OrtVersion::v1_23 : OrtVersion::v1_31;
     if (name == "bounds") options.bounds = nb::cast<Dims>(value);
     if (name != "constants") continue;
     for (auto [input, constant] : nb::cast<nb::dict>(value)) {
@@ -152,6 +156,29 @@ std::shared_ptr<Plan> make_plan(const Program& program, nb::handle options) {
   return std::make_shared<Plan>(*std::move(plan));
 }
 
+constexpr double kLayoutPatience = 5;  ///< seconds that Graphviz has in a notebook
+
+/// The picture as an SVG element. `layout`: "graphviz", "own", or "auto", which is Graphviz's if it is there and shows as much within the
+/// patience.
+std::string svg(const Plan& plan, bool full, const std::string& layout) {
+  const planner::PictureOptions options{.full = full};
+  if (layout != "auto" && layout != "graphviz" && layout != "own")
+    raise(Error{"no layout `" + layout + "`; there are auto, graphviz and own", {}, ErrorKind::usage});
+  const bool required = layout == "graphviz";
+  if (layout != "own") {
+    const double seconds = required ? cli::kLayoutSeconds : kLayoutPatience;
+    const Result<cli::Drawing> drawing = without_gil([&] { return cli::draw_by_graphviz(plan, options, "svg", seconds); });
+    if (required && !drawing) raise(drawing.error());
+    if (drawing && (required || drawing->remark.empty()))
+      if (const std::string element = planner::picture_element(drawing->bytes); !element.empty()) return element + "\n";
+  }
+  return without_gil([&] { return planner::svg(plan, options); });
+}
+
+std::string html(const Plan& plan) {
+  return planner::html_page(plan, {{svg(plan, false, "auto"), ""}, {}});
+}
+
 std::string sarif(const Plan& plan) {
   const StatementPaths paths(*plan.graph);
   return to_sarif(
@@ -221,6 +248,8 @@ void bind_program(nb::module_& module) {
       .def("explain_all", [](const Plan& plan) { return planner::explain_text(plan, static_cast<std::size_t>(-1)); })
       .def("json", [](const Plan& plan) { return planner::explain_json(plan); })
       .def("dot", [](const Plan& plan, bool full) { return planner::dot(plan, {.full = full}); })
+      .def("svg", &svg, nb::arg("full"), nb::arg("layout"))
+      .def("html", &html)
       .def("sarif", &sarif)
       .def("summary", [](const Plan& plan) { return planner::summary_line(plan); })
       .def("text", [](const Plan& plan) { return planner::placed_text(*plan.graph, plan.placement); })

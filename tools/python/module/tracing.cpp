@@ -23,7 +23,7 @@ namespace {
 /// The literal for a Python number; nothing for an integer that fits neither i64 nor u64.
 std::optional<Literal> literal_of(PyObject* number) {
   if (PyBool_Check(number)) return Literal{Literal::Type::boolean, number == Py_True ? 1 : 0, 0};
-  if (PyFloat_Check(number)) return Literal{Literal::Type::floating, 0, PyFloat_AS_DOUBLE(number)};
+  if (PyFloat_Check(number)) return Literal{Literal::Type::floating, 0, PyFloat_AsDouble(number)};
   int overflow = 0;
   const long long integer = PyLong_AsLongLongAndOverflow(number, &overflow);
   if (overflow == 0) return Literal{Literal::Type::integer, integer, 0};
@@ -67,7 +67,7 @@ AttributeValue attribute_of(nb::handle value, const AttributeDef& definition) {
   if (definition.type == Type::array) return to_array(value);
   PyObject* object = value.ptr();
   if (PyBool_Check(object)) return object == Py_True;
-  if (PyFloat_Check(object)) return PyFloat_AS_DOUBLE(object);
+  if (PyFloat_Check(object)) return PyFloat_AsDouble(object);
   if (PyUnicode_Check(object)) return nb::cast<std::string>(value);
   if (PyIndex_Check(object) && !PySequence_Check(object)) return integer_of(value, std::string(definition.name));
   if (is_integers(value)) {
@@ -79,7 +79,7 @@ AttributeValue attribute_of(nb::handle value, const AttributeDef& definition) {
   for (nb::handle item : value) {
     const nb::object number = nb::steal(PyNumber_Float(item.ptr()));
     if (!number.is_valid()) throw nb::python_error();
-    numbers.push_back(PyFloat_AS_DOUBLE(number.ptr()));
+    numbers.push_back(PyFloat_AsDouble(number.ptr()));
   }
   return numbers;
 }

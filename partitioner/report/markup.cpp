@@ -1,4 +1,4 @@
-#include "partitioner/report/page/markup.h"
+#include "partitioner/report/markup.h"
 
 #include "graph/base/check.h"
 #include "graph/base/utf8.h"
