@@ -11,7 +11,7 @@ from .. import _cleave
 from .._tensor import Tensor
 from .._where import here
 from ._branches import choose, fits, outline, predicate_of, typed, widen, zeros
-from ._extraction import Again, Dead, Extraction, current, dtype_of, is_number, is_numeric, operand_of, plain, tensor_of, type_text
+from ._extraction import Again, Dead, Extraction, Probe, current, dtype_of, is_number, is_numeric, operand_of, plain, tensor_of, type_text
 from ._logic import and_, not_
 from ._state import UNBOUND, Snapshot, Tree, Variable, variables_of
 from ._statements import touched
@@ -317,8 +317,10 @@ class _For(_Loop):
             yields = self.yielded(dead)
         except Again:
             raise
-        except BaseException:  # the loop is complete where a message is made, or where a first call is tried
+        except BaseException as raised:  # the loop is complete where a message is made, or where a first call is tried
             if inside is not None:
+                if isinstance(raised, Probe):
+                    _end_run(ext, self.place)
                 owner.end_for(inside, self.names, None, self.place)
             raise
         else:
@@ -348,9 +350,11 @@ class _While(_Loop):
             yields = self.yielded(dead)
         except Again:
             raise
-        except BaseException:
+        except BaseException as raised:
             if not tested:
                 owner.condition(operand_of(False, ext), self.place)
+            elif isinstance(raised, Probe):
+                _end_run(ext, self.place)
             owner.end_while(inside, self.names, self.place)
             raise
         else:
@@ -359,6 +363,15 @@ class _While(_Loop):
             ext.regions -= 1
             ext.leave()
         self.finish(after, self.stop is not None and goes_on is True)
+
+
+def _end_run(ext: Extraction, place: Any) -> None:
+    """Ends a run that looks for the types of a call at the end of the first trip that does not come to it: the rest of the body is missing."""
+
+    def ending() -> None:
+        raise RuntimeError("the call was not reached")
+
+    ext.owner.host_call(_cleave.HostFunction("end", [], False, None, None, True), ending, [], place)
 
 
 def _all(tree: Tree) -> list[Tree]:

@@ -246,8 +246,8 @@ class _Attempt:
         known.made = None
         try:
             executable.run({name: value for name, value in given.items() if name in self.inputs}, None, None)  # type: ignore[union-attr]
-        except Error:
-            if known.made is None:
+        except Error as error:
+            if known.made is None and "the call was not reached" not in str(error):
                 raise
         if known.made is None:
             known.unreached.add(found.path)
