@@ -170,8 +170,8 @@ void Tracer::note_type_asked(const Operand& operand) {
 
 Graph Tracer::finish() {
   State_& s = *state_;
+  if (!s.graph.ok()) return std::move(s.graph);  // a face may give up within a loop or branch, after a mistake in it
   CLEAVE_CHECK(s.frames.empty(), "a loop or branch was begun but not ended");
-  if (!s.graph.ok()) return std::move(s.graph);
   s.add_counts();
   add_entry_counts();
   Graph graph = s.out_of_order ? in_program_order(std::move(s.graph)) : std::move(s.graph);

@@ -24,6 +24,25 @@ def model(x: cleave.Tensor, w: cleave.Tensor) -> dict[str, cleave.Tensor]:
     return {"y": y, "values": values, "indices": indices}
 
 
+@cleave.host
+def measure(x: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+    return x
+
+
+@cleave.host("f32[4]", pure=True)
+def look_up(x: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+    return x
+
+
+@cleave.program("f32[4]", device="none")
+def plain(x: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+    for i in cleave.unrolled(range(2)):
+        x = x + i
+    return x
+
+
+text: str = plain.extracted
+print(plain.python(np.ones(4, np.float32)), plain(np.ones(4, np.float32)), plain.host_calls)
 plan: cleave.Plan = model.explain()
 seconds: float = plan.predicted_seconds
 for diagnostic in plan.diagnostics:

@@ -16,6 +16,7 @@ from ._cleave import Diagnostic, Location, Note
 from ._cleave import version as __version__
 from ._control import Batches, Until, batches, cond, for_loop, until, while_loop
 from ._errors import Cancelled, Error, FileError, MachineError, PlacementWarning, UnknownNameError, UsageError, UserError
+from ._extract import HostMark, ProgramModel, host, program, unrolled
 from ._gradient import custom_gradient, gradient, stop_gradient, value_and_gradient
 from ._host import host_call, host_function
 from ._load import load, parse
@@ -38,12 +39,12 @@ from ._types import Type
 fft = _fft  # type: ignore[assignment]  # in place of the function of the vocabulary, which this module also is
 
 __all__ = [
-    "Batches", "Cancelled", "Diagnostic", "Diagnostics", "Error", "FileError", "Location", "MachineError", "Model", "Network", "Note",
-    "PlacementWarning", "Plan", "Progress", "Results",
+    "Batches", "Cancelled", "Diagnostic", "Diagnostics", "Error", "FileError", "HostMark", "Location", "MachineError", "Model", "Network", "Note",
+    "PlacementWarning", "Plan", "ProgramModel", "Progress", "Results",
     "Run", "Tensor", "TracedModel", "Type", "UnknownNameError", "Until", "UsageError", "UserError", "__array_namespace_info__", "__version__", "allow",
     "batches", "cond", "constant", "custom_gradient", "fft",
-    "for_loop", "functions", "gradient", "host_call", "host_function", "linalg", "load", "log", "named", "optim",
-    "parameter", "parse", "place", "random", "recompute", "scope", "stop_gradient", "trace",
-    "until", "value_and_gradient", "while_loop",
+    "for_loop", "functions", "gradient", "host", "host_call", "host_function", "linalg", "load", "log", "named", "optim",
+    "parameter", "parse", "place", "program", "random", "recompute", "scope", "stop_gradient", "trace",
+    "unrolled", "until", "value_and_gradient", "while_loop",
 ]
 __all__ += [name for module in (functions, _elementary, _namespace, _shapes, _statistics) for name in module.__all__ if name not in __all__]

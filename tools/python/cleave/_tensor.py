@@ -39,12 +39,13 @@ class Tensor(Assignable, ArrayMethods, Methods):
     It has no numbers yet, so Python's `if` and `while` cannot test them: use `cond` and `while_loop`.
     """
 
-    __slots__ = ("_operand", "_recorder", "_type", "_sum", "_region", "_version", "_view", "_label")
+    __slots__ = ("_operand", "_recorder", "_stale", "_type", "_sum", "_region", "_version", "_view", "_label")
     __hash__ = None  # type: ignore[assignment]
 
     def __init__(self, operand: _cleave.Operand, recorder: _cleave.Recorder) -> None:
         self._operand = operand
         self._recorder = recorder
+        self._stale: str | None = None  # why it cannot be read: another name for it was written
         self._type: tuple[str, tuple[int, ...]] | None = None
         self._sum: _Terms | None = None  # by which the lengths of slices are known
         # For assignments (_views.py): where the tensor was made, how often it was assigned to, and what it is a view of.
@@ -301,6 +302,8 @@ def operand(value: Any, owner: _cleave.Recorder) -> Any:
     if isinstance(value, Tensor):
         if value._recorder is not owner:
             raise foreign(value)
+        if value._stale is not None:
+            raise ValueError(value._stale)
         if value._view is not None:
             _refresh(value)
         return value._operand

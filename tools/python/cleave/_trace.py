@@ -201,7 +201,7 @@ class TracedModel(Model):
         """The traced function as a method of an instance: each instance has programs of its own, and others once an attribute has changed."""
         if instance is None:
             return self
-        return self._bound_models.of(instance, lambda: TracedModel(types.MethodType(self._function, instance), options=self._options, **self._given))
+        return self._bound_models.of(instance, lambda: type(self)(types.MethodType(self._function, instance), options=self._options, **self._given))
 
     def _inputs_of(self, values: dict[str, Any]) -> Inputs:
         """The inputs of a call, and its form."""
@@ -250,17 +250,18 @@ class TracedModel(Model):
             found = getattr(found, part, None)
         if found is self:
             return self.__qualname__  # by name, as a function
-        return _remade, (self._function, self._given, self._options.given, self._options.memory_limit, self._states.values())
+        return _remade, (type(self), self._function, self._given, self._options.given, self._options.memory_limit, self._states.values())
 
     def __deepcopy__(self, memo: Any) -> TracedModel:
-        return _remade(self._function, self._given, self._options.given, self._options.memory_limit, self._states.values())
+        return _remade(type(self), self._function, self._given, self._options.given, self._options.memory_limit, self._states.values())
 
     def __repr__(self) -> str:
         return f"<traced {super().__repr__()[1:]}"
 
 
-def _remade(function: Any, given: dict[str, Any], options: dict[str, Any], memory_limit: float | None, states: dict[str, Any]) -> TracedModel:
-    model = TracedModel(function, options=Options(options, memory_limit), **given)
+def _remade(kind: type[TracedModel], function: Any, given: dict[str, Any], options: dict[str, Any], memory_limit: float | None,
+            states: dict[str, Any]) -> TracedModel:
+    model = kind(function, options=Options(options, memory_limit), **given)
     model._states.restore(states)
     return model
 

@@ -31,7 +31,7 @@ def run_traced(function: Any, arguments: Any, named: Any) -> Any:
     return function(*arguments, **named)
 
 
-_END = run_traced.__code__
+END = run_traced.__code__
 
 
 def _is_own(code: CodeType) -> bool:
@@ -104,7 +104,7 @@ def _caller(frame: FrameType) -> tuple[FrameType | None, str]:
     label = frame.f_code.co_name
     while outer is not None:
         code = outer.f_code
-        if code is _END:
+        if code is END:
             return None, ""
         if _is_own(code):
             callback = True

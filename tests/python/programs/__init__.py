@@ -1,0 +1,1 @@
+"""Programs that the tests of `cleave.program` run; each is plain Python."""
