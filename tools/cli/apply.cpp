@@ -151,7 +151,7 @@ Status write_edited(const std::string& text, const std::string& edited_text, con
 int apply_command(const Options& given) {
   const Options options = with_all_kinds(given);
   const Console console(options);
-  if (!is_yaml_model(options.model))
+  if (!is_yaml_model(options.model) || is_plan_path(options.model))
     return console.fail(Error{"`" + options.model + "` is no YAML model; edits are written into those only", {}, ErrorKind::user});
   const bool to_console = options.output_file == "-";
   if (to_console && options.json)
