@@ -33,7 +33,7 @@ drawn: collections.Counter = collections.Counter()
 def test_a_random_function_is_the_same_program(group):
     checker = Checker()
     for seed in range(FIRST + group, FIRST + COUNT, GROUPS):
-        drawing, options = Drawing(seed), {"warn": ["none"], "threads": 1, **WAYS[seed // GROUPS % len(WAYS)]}
+        drawing, options = Drawing(seed), {"threads": 1, **WAYS[seed // GROUPS % len(WAYS)]}
         drawn.update(["functions", *drawing.kinds])
         arguments = [drawing.arguments(0), drawing.arguments(1)]
         found = checker.difference(drawing.source, arguments, options)
