@@ -4,9 +4,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from .._tensor import Tensor
 from .._where import here
-from ._extraction import Again, Dead, Extraction, current, dtype_of, is_number, is_numeric, operand_of, plain, type_text
+from ._extraction import Again, Dead, Extraction, current, dtype_of, is_number, is_numeric, operand_of, tensor_of, plain, type_text
 from ._exits import RESULT
 from ._state import UNBOUND, Snapshot, Tree, Variable, variables_of
 from ._unmerged import Unmerged
@@ -56,7 +58,8 @@ def either(test: Any, then: Callable[[], Any], otherwise: Callable[[], Any]) -> 
 class _Arm:
     """What an arm of a branch leaves: the variables and the value of the arm, or that it ends in an exception."""
 
-    def __init__(self, ext: Extraction, function: Callable[[], Any] | None, variables: list[Variable]) -> None:
+    def __init__(self, ext: Extraction, function: Callable[[], Any] | None, variables: list[Variable], before: Snapshot) -> None:
+        known = {id(leaf.value) for tree in before.trees.values() for leaf in tree.leaves()}
         self.dead = False
         value = None
         marks, ext.marks = ext.marks, []
@@ -66,6 +69,10 @@ class _Arm:
             self.dead = True
         self.after = Snapshot(variables, ext)
         self.after.trees[VALUE] = Tree("", value, ext, set())
+        for tree in self.after.trees.values():  # arrays of NumPy's become constants here, where the arm is recorded
+            for leaf in tree.leaves():
+                if isinstance(leaf.value, (np.ndarray, np.generic)) and id(leaf.value) not in known and is_numeric(leaf.value):
+                    leaf.value = tensor_of(leaf.value, ext)
         # The other arm reads what this one has written under another name.
         self.written = [(each, each._stale) for each in ext.marks]
         for each in ext.marks:
@@ -87,10 +94,10 @@ def choose(ext: Extraction, predicate: Any, then: Callable[[], Any], otherwise: 
     owner.begin_branch(operand_of(predicate, ext), probability, place)
     ext.regions += 1
     try:
-        first = _Arm(ext, then, everything)
+        first = _Arm(ext, then, everything, before)
         before.restore(everything)
         owner.otherwise()
-        second = _Arm(ext, otherwise, everything)
+        second = _Arm(ext, otherwise, everything, before)
         before.restore(everything)
     except Again:
         raise
