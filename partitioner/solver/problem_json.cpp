@@ -26,15 +26,23 @@ class ProblemReader : public JsonRecords {
                      {"regions", {"parent", "frequency", "driver"}, 0b11},
                      {"nodes",
                       {"name", "region", "host_seconds", "accelerator_seconds", "pin", "replicable", "group", "accelerator_bytes",
-                       "keep_accelerator_copy"},
-                      0b1110},
-                     {"values", {"node", "region", "host_to_accelerator_seconds", "accelerator_to_host_seconds"}, 0b1111},
+                       "keep_accelerator_copy", "each_accelerator_seconds"},
+                      0b1110,
+                      1 << 9},
+                     {"values",
+                      {"node", "region", "host_to_accelerator_seconds", "accelerator_to_host_seconds", "host_to_each_accelerator_seconds",
+                       "each_accelerator_to_host_seconds"},
+                      0b1111,
+                      0b110000},
                      {"uses", {"value", "node", "region"}, 0b111},
-                     {"savings", {"node", "with", "alone", "host_seconds", "accelerator_seconds"}, 0b11, 0b10, true}},
+                     {"savings", {"node", "with", "alone", "host_seconds", "accelerator_seconds"}, 0b11, 0b10, true},
+                     {"accelerators", {"memory_bytes"}, 0, 0, true},
+                     {"peers", {"between", "seconds"}, 0b11, 0b11, true}},
                     true),
         pause_(std::move(pause)) {}
 
   Problem problem;
+  AcceleratorFields accelerators;
 
  private:
   void pause() override {
@@ -47,7 +55,9 @@ class ProblemReader : public JsonRecords {
       case 2: problem.nodes.emplace_back(); break;
       case 3: problem.values.emplace_back(); break;
       case 4: problem.uses.emplace_back(); break;
-      default: problem.savings.emplace_back(); break;
+      case 5: problem.savings.emplace_back(); break;
+      case 6: accelerators.memory_bytes.push_back(0); break;
+      default: accelerators.peers.emplace_back(); break;
     }
   }
 
@@ -58,7 +68,11 @@ class ProblemReader : public JsonRecords {
       case 2: return set_node(problem.nodes.back(), field, scalar);
       case 3: return set_value(problem.values.back(), field, scalar);
       case 4: return set_use(problem.uses.back(), field, scalar);
-      default: return set_saving(problem.savings.back(), field, scalar);
+      case 5: return set_saving(problem.savings.back(), field, scalar);
+      case 6: return scalar.type == Type::null ? "" : amount(scalar, accelerators.memory_bytes.back());
+      default:
+        return field == 0 ? index(scalar, accelerators.peers.back().between.emplace_back())
+                          : amount(scalar, accelerators.peers.back().seconds.emplace_back());
     }
   }
 
@@ -96,7 +110,12 @@ class ProblemReader : public JsonRecords {
       case 5: return flag(scalar, node.replicable);
       case 6: return group(scalar, node.group);
       case 7: return scalar.type == Type::null ? "" : amount(scalar, node.accelerator_bytes);
-      default: return flag(scalar, node.keep_accelerator_copy);
+      case 8: return flag(scalar, node.keep_accelerator_copy);
+      default:
+        double& seconds = next_of_each(accelerators.node_seconds, problem.nodes.size());
+        if (scalar.type != Type::null) return amount(scalar, seconds);
+        seconds = std::numeric_limits<double>::infinity();  // it has no kernel there
+        return {};
     }
   }
 
@@ -133,12 +152,21 @@ class ProblemReader : public JsonRecords {
     return {};
   }
 
-  static std::string set_value(Problem::Value& value, std::size_t field, const JsonScalar& scalar) {
+  /// A new number of the list of the last item.
+  static double& next_of_each(std::vector<AcceleratorFields::Each>& lists, std::size_t items) {
+    const auto item = static_cast<std::int32_t>(items) - 1;
+    if (lists.empty() || lists.back().item != item) lists.push_back({item, {}});
+    return lists.back().seconds.emplace_back();
+  }
+
+  std::string set_value(Problem::Value& value, std::size_t field, const JsonScalar& scalar) {
     switch (field) {
       case 0: return index(scalar, value.node);
       case 1: return index(scalar, value.region);
       case 2: return amount(scalar, value.host_to_accelerator_seconds);
-      default: return amount(scalar, value.accelerator_to_host_seconds);
+      case 3: return amount(scalar, value.accelerator_to_host_seconds);
+      case 4: return amount(scalar, next_of_each(accelerators.from_host_seconds, problem.values.size()));
+      default: return amount(scalar, next_of_each(accelerators.to_host_seconds, problem.values.size()));
     }
   }
 
@@ -205,7 +233,7 @@ Result<std::vector<std::int32_t>> tree_order(const std::vector<Problem::Region>&
 Result<LoadedProblem> in_tree_order(Problem problem) {
   const Result<std::vector<std::int32_t>> order = tree_order(problem.regions);
   if (!order) return order.error();
-  LoadedProblem loaded{std::move(problem), {}};
+  LoadedProblem loaded{std::move(problem), {}, {}};
   std::vector<Problem::Region>& regions = loaded.problem.regions;
   bool parents_first = true;
   for (std::size_t r = 0; r < regions.size(); ++r) {
@@ -253,6 +281,7 @@ class FileBuffer : public std::streambuf {
 
 Result<LoadedProblem> read(std::istream& in, ProblemFormat format, const std::function<void()>& pause) {
   Problem problem;
+  AcceleratorFields accelerators;
   if (format == ProblemFormat::device_placement) {
     Result<Problem> workload = read_device_placement(in, pause);
     if (!workload) return workload.error();
@@ -261,11 +290,13 @@ Result<LoadedProblem> read(std::istream& in, ProblemFormat format, const std::fu
     ProblemReader reader(pause);
     if (Status status = reader.read(in); !status) return status.error();
     problem = std::move(reader.problem);
+    accelerators = std::move(reader.accelerators);
     if (!problem.names.empty()) problem.names.resize(problem.nodes.size());
   }
   Result<LoadedProblem> loaded = in_tree_order(std::move(problem));
   if (!loaded) return loaded;
   if (Status status = verify(loaded->problem); !status) return status.error();
+  loaded->accelerators = std::move(accelerators);
   return loaded;
 }
 

@@ -18,10 +18,30 @@ enum class ProblemFormat : std::uint8_t {
   device_placement,  ///< workloads of Tarnawski et al. 2020; their numbers are read as seconds
 };
 
+/// What a problem file says of several accelerators (partitioner/devices makes a problem of it); empty for the host and one accelerator.
+struct AcceleratorFields {
+  struct Each {
+    std::int32_t item = 0;        ///< a node or a value
+    std::vector<double> seconds;  ///< one an accelerator
+  };
+  struct Peer {
+    std::vector<std::int32_t> between;  ///< two accelerators
+    std::vector<double> seconds;        ///< one a value
+  };
+  std::vector<double> memory_bytes;  ///< one an accelerator, 0 if the file does not say it; empty: the file does not list accelerators
+  std::vector<Each> node_seconds, from_host_seconds, to_host_seconds;
+  std::vector<Peer> peers;
+
+  [[nodiscard]] bool empty() const {
+    return memory_bytes.empty() && node_seconds.empty() && from_host_seconds.empty() && to_host_seconds.empty() && peers.empty();
+  }
+};
+
 struct LoadedProblem {
   PlacementProblem problem;
   /// Per region: its index in the file, which may list regions in any order; the problem holds parents first.
   std::vector<std::int32_t> region_in_file;
+  AcceleratorFields accelerators;
 };
 
 /// Called from time to time with the fraction read so far.

@@ -3,6 +3,9 @@
 
 #include <cstdio>
 
+#include "partitioner/devices/devices_json.h"
+#include "partitioner/devices/least_cost.h"
+#include "partitioner/devices/throughput.h"
 #include "partitioner/solver/problem_json.h"
 #include "tools/cli/session.h"
 
@@ -21,6 +24,23 @@ ReadProgress progress_on_terminal() {
   };
 }
 
+/// Whether the problem is that of the host and one accelerator, with its own exact solver.
+bool is_two_sided(const Options& options, const LoadedProblem& loaded) {
+  return options.objective == "cost" && options.accelerators <= 1 && loaded.accelerators.empty();
+}
+
+int plan_for_devices(const Console& console, const Options& options, LoadedProblem loaded) {
+  if (!options.solver.empty()) return console.fail(Error{"`--solver` is for the cost on one accelerator", {}, ErrorKind::usage});
+  const std::vector<std::int32_t> region_in_file = loaded.region_in_file;
+  const auto problem = device_problem(std::move(loaded), static_cast<std::size_t>(options.accelerators));
+  if (!problem) return console.fail(Error{options.model + ": " + problem.error().message});
+  const auto placement =
+      options.objective == "cost" ? place_by_cost(*problem) : place_by_throughput(*problem, {.contiguous = options.contiguous});
+  if (!placement) return console.fail(placement.error());
+  console.document(placed_devices_json(region_in_file, *placement) + "\n");
+  return kDone;
+}
+
 }  // namespace
 
 int plan_command(const Options& options) {
@@ -30,6 +50,9 @@ int plan_command(const Options& options) {
   if (!loaded) return console.fail(loaded.error());
   if (!options.accelerator_memory.empty())
     if (Status set = set_accelerator_memory(loaded->problem, options.accelerator_memory); !set) return console.fail(set.error());
+  if (options.contiguous && options.objective == "cost")
+    return console.fail(Error{"`--contiguous` needs `--objective throughput`", {}, ErrorKind::usage});
+  if (!is_two_sided(options, *loaded)) return plan_for_devices(console, options, *std::move(loaded));
   const auto placement = solve(loaded->problem, {.solver = options.solver == "boost" ? Solver::boost : Solver::flat});
   if (!placement) return console.fail(placement.error());
   console.document(placement_json(*loaded, *placement) + "\n");
