@@ -190,7 +190,8 @@ inline __attribute__((always_inline)) Bytes16 every_second(const std::uint8_t* f
 
 /// Stores up to 16 elements of a line, and nothing from `end` on.
 template <class T>
-inline __attribute__((always_inline)) void store_line(const ByteLinesCall& call, Bytes16 x, const std::int16_t* zeros, T* to, const T* end) {
+inline __attribute__((always_inline)) void store_line(const ByteLinesCall& call, Bytes16 x, const std::int16_t* zeros, T* to,
+                                                      const T* end) {
   T room[16];
   T* const at = to + 16 <= end ? to : room;
   if constexpr (sizeof(T) == 1) {
