@@ -111,21 +111,24 @@ TEST(DeviceMoves, FindTheCheapestOfAllChoices) {
       const double least = least_of_choices(problem, *classes, uses, options);
       EXPECT_GE(cost, least - rounding);
       const double changeable = changeable_cost(problem, *classes, uses, options.free_classes(), choice.on);
-      if (problem.base.savings.empty())
+      if (problem.base.savings.empty()) {
         EXPECT_LE(changeable, choice.seconds + rounding) << "a cut never promises less than its choice costs";
+      }
       ++moves;
       rounded += choice.rounded;
       worse += cost > least + rounding;
       if (choice.rounded) continue;
       EXPECT_NEAR(cost, least, rounding);
-      if (problem.base.savings.empty()) EXPECT_NEAR(changeable, choice.seconds, rounding);
+      if (problem.base.savings.empty()) {
+        EXPECT_NEAR(changeable, choice.seconds, rounding);
+      }
     }
   }
   std::printf("%d moves, %d with a rounded price, %d of these not the cheapest\n", moves, rounded, worse);
   EXPECT_LE(worse, moves / 20) << "prices are rounded up only where no cut can express them";
 }
 
-/// 8 nodes, 3 accelerators and the host. docs/benchmarks.md has the figures of 1,000 problems (CLEAVE_TEST_SEEDS=1000).
+/// 8 nodes, 3 accelerators and the host; CLEAVE_TEST_SEEDS=1000 for more problems.
 TEST(DeviceCosts, AreNearlyAlwaysTheLeast) {
   int problems = 0, optimal = 0, proved = 0;
   double excess = 0, worst = 0;
