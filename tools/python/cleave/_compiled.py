@@ -19,7 +19,7 @@ class _Saved(Source):
         self.path = path
         self._program = program
 
-    def program(self, dims: dict[str, int], types: dict[str, Type]) -> _cleave.Program:
+    def program(self, dims: dict[str, int], types: dict[str, Type], form: Any = None) -> _cleave.Program:
         if dims:
             raise UsageError(f"error: {self.path}: the sizes of a plan are fixed; `compile(dims=…, path=…)` of the model makes another")
         return self._program
