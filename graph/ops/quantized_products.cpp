@@ -106,7 +106,7 @@ void dispatch_factors(const OpCall& call, const Body& body) {
 
 // --- products ----------------------------------------------------------------------------------------------------------------------------
 
-TypeResult matmul_type(Types inputs, const Attributes&) {
+TypeResult quantized_matmul_type(Types inputs, const Attributes&) {
   constexpr std::string_view op = "quantized_matmul";
   const TensorType &a = inputs[kQuantizedX], &b = inputs[kQuantizedWeight];
   if (a.rank() < 2 || b.rank() < 2) return refuse(DiagnosticKind::shape, op, inputs, "the factors must be matrices");
@@ -123,7 +123,7 @@ TypeResult matmul_type(Types inputs, const Attributes&) {
   return give(op, inputs, {std::get<DType>(dtype), *std::move(shape)});
 }
 
-Cost matmul_cost(Types inputs, Types results, const Attributes&) {
+Cost quantized_matmul_cost(Types inputs, Types results, const Attributes&) {
   return {2 * static_cast<double>(inputs[0].shape.back()) * static_cast<double>(results[0].elements()), traffic(inputs, results)};
 }
 
@@ -156,14 +156,14 @@ void multiply(const OpCall& call) {
   });
 }
 
-Status matmul_reference(const OpCall& call) {
+Status quantized_matmul_reference(const OpCall& call) {
   dispatch_factors(call, [&](auto a, auto b) { multiply<decltype(a), decltype(b)>(call); });
   return {};
 }
 
 // --- convolutions ------------------------------------------------------------------------------------------------------------------------
 
-TypeResult conv_type(Types inputs, const Attributes& attributes) {
+TypeResult quantized_conv_type(Types inputs, const Attributes& attributes) {
   constexpr std::string_view op = "quantized_conv";
   const TensorType &x = inputs[kQuantizedX], &weight = inputs[kQuantizedWeight];
   const auto wrong = [&](const std::string& why) { return refuse(DiagnosticKind::shape, op, inputs, why); };
@@ -181,14 +181,14 @@ TypeResult conv_type(Types inputs, const Attributes& attributes) {
   return give(op, inputs, {std::get<DType>(dtype), shape_of_windows(x.shape[0], outputs, std::get<Window>(window), x.rank() - 2)});
 }
 
-Cost conv_cost(Types inputs, Types results, const Attributes&) {
+Cost quantized_conv_cost(Types inputs, Types results, const Attributes&) {
   double depth = 1;
   for (std::size_t i = 1; i < inputs[1].shape.size(); ++i) depth *= static_cast<double>(inputs[1].shape[i]);
   return {2 * depth * static_cast<double>(results[0].elements()), traffic(inputs, results)};
 }
 
 /// The depth of the sum for one element, if it is small, as for `conv`.
-WorkForm conv_form(Types inputs, Types results, const Attributes&) {
+WorkForm quantized_conv_form(Types inputs, Types results, const Attributes&) {
   const double depth = static_cast<double>(inputs[1].elements()) / static_cast<double>(std::max<std::int64_t>(1, inputs[1].shape[0]));
   constexpr double kFull = 64;
   if (depth < 1 || depth >= kFull || results[0].elements() == 0) return {};
@@ -245,7 +245,7 @@ void convolve(const OpCall& call) {
   }
 }
 
-Status conv_reference(const OpCall& call) {
+Status quantized_conv_reference(const OpCall& call) {
   dispatch_factors(call, [&](auto x, auto weight) { convolve<decltype(x), decltype(weight)>(call); });
   return {};
 }
@@ -271,7 +271,7 @@ constexpr OpDef op::quantized_matmul =
         "quantized_matmul(x1, x2, x1_zero, x2_zero, bias?, factor?, zero?)", 4, {},
         "matrix product of i8 or u8 minus their zero points, in i32; plus `bias`; times `factor`, in f32; rounded, plus `zero`, and held "
         "to the ends of its type, i8 or u8",
-        matmul_type, matmul_cost, matmul_reference)
+        quantized_matmul_type, quantized_matmul_cost, quantized_matmul_reference)
         .operands(4, 7)
         .of_class(CostClass::product)
         .also_called("MatMulInteger, QLinearMatMul")
@@ -287,10 +287,10 @@ constexpr OpDef op::quantized_conv =
         }(),
         "convolution of i8 or u8 minus their zero points, in i32; plus `bias`; times `factor`, in f32; rounded, plus `zero`, and held to "
         "the ends of its type, i8 or u8; windows and groups are those of `conv`",
-        conv_type, conv_cost, conv_reference)
+        quantized_conv_type, quantized_conv_cost, quantized_conv_reference)
         .with_lengths(lengths::first_axis)
         .operands(4, 7)
-        .of_class(CostClass::product, conv_form)
+        .of_class(CostClass::product, quantized_conv_form)
         .also_called("ConvInteger, QLinearConv")
         .differentiated(GradientRule::none());
 
