@@ -13,7 +13,8 @@ namespace {
 
 using ::testing::HasSubstr;
 
-const std::vector<std::string> kCommands{"run", "explain", "check", "apply", "dot", "print", "plan", "devices", "calibrate", "completion"};
+const std::vector<std::string> kCommands{"run",   "compile", "explain", "check",     "apply",     "dot",
+                                         "print", "plan",    "devices", "calibrate", "completion"};
 
 CommandResult cleave_command(const std::string& arguments) {
   return run_command("cleave " + arguments);
