@@ -21,11 +21,12 @@ stand there, and is a method of `Tensor`, too, where NumPy's arrays have one of 
 #: The parts of the page: heading, and the names below it in their order. A public name that is missing here is an error.
 PARTS = [
     ("Load a program", ["load", "parse"]),
+    ("Extract a plain function", ["program", "host", "unrolled"]),
     ("Trace a function", ["trace", "parameter", "constant", "named", "scope", "place", "recompute", "allow", "for_loop", "batches",
                           "while_loop", "until", "cond", "host_function", "host_call", "log"]),
     ("Gradients", ["gradient", "value_and_gradient", "stop_gradient", "custom_gradient"]),
-    ("Models, plans and runs", ["Model", "Network", "TracedModel", "Plan", "Run", "Results", "Progress"]),
-    ("Values and types", ["Tensor", "Type", "Until", "Batches"]),
+    ("Models, plans and runs", ["Model", "Network", "TracedModel", "ProgramModel", "Plan", "Run", "Results", "Progress"]),
+    ("Values and types", ["Tensor", "Type", "Until", "Batches", "HostMark"]),
     ("Messages", ["Diagnostic", "Diagnostics", "Note", "Location", "PlacementWarning"]),
     ("Errors", ["Error", "UserError", "FileError", "UnknownNameError", "Cancelled", "UsageError", "MachineError"]),
 ]
@@ -48,12 +49,20 @@ class Package:
         self.folder = os.path.join(root, "tools", "python", "cleave")
         self.sources = {}
         tree = self.parsed("__init__")
-        self.modules = {alias.asname or alias.name: node.module for node in tree.body if isinstance(node, ast.ImportFrom) and node.module
-                        for alias in node.names}
+        self.modules = self.imported(tree)
+        for name, module in self.modules.items():
+            if os.path.isdir(os.path.join(self.folder, module)):  # a package, which has the name from one of its modules
+                self.modules[name] = f"{module}/{self.imported(self.parsed(f'{module}/__init__'))[name]}"
         lists = [node.value for node in tree.body if isinstance(node, ast.Assign) and node.targets[0].id == "__all__"]
         self.names = [ast.literal_eval(each) for each in lists[0].elts]
         with open(os.path.join(root, "tools", "python", "module", "errors.cpp"), encoding="utf-8") as file:
             self.bindings = file.read()
+
+    @staticmethod
+    def imported(tree):
+        """The modules from which names are imported."""
+        return {alias.asname or alias.name: node.module for node in tree.body if isinstance(node, ast.ImportFrom) and node.module
+                for alias in node.names}
 
     def parsed(self, module):
         if module not in self.sources:
@@ -149,7 +158,7 @@ def class_section(name, node, lines, more=()):
         if not isinstance(each, ast.FunctionDef) or not (each.name == "__call__" or not each.name.startswith("_")) or not docstring(each):
             continue
         if "property" in decorators(each):
-            type_ = ast.unparse(each.returns) if each.returns else ""
+            type_ = ast.unparse(each.returns).replace("_cleave.", "") if each.returns else ""
             rows.append(f"| `{each.name}` | `{escaped_cell(type_)}` | {' '.join(docstring(each))} |")
         elif not any(decorator.endswith(".setter") for decorator in decorators(each)):
             shown = "model" if each.name == "__call__" else each.name
