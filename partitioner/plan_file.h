@@ -37,7 +37,7 @@ struct PlanFile {
   PlanSettings settings;
   std::shared_ptr<const Graph> graph;
   Decisions decisions;
-  /// What a kernel derived from a constant of the graph.
+  /// Data that a kernel derived from a constant of the graph.
   struct Derived {
     const void* constant = nullptr;
     std::string form;

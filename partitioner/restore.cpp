@@ -170,7 +170,7 @@ class Restorer {
     return {};
   }
 
-  /// What is said about a plan, as far as nothing has to be tried for it.
+  /// The messages about a plan for which no other plan has to be tried.
   void say_all() {
     plan_.data = find_produced_data(plan_.program, plan_.transfers, plan_.costed, chosen_.schedule);
     const HostFlow flow(graph(), *plan_.costed.uses, plan_.placement, plan_.transfers);

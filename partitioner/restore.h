@@ -15,7 +15,7 @@
 
 namespace cleave::planner {
 
-/// What planning decided about a graph, by the numbers of its nodes in program order.
+/// The decisions of planning about a graph, by the numbers of its nodes in program order.
 struct Decisions {
   std::vector<std::uint8_t> on_host, on_accelerator;  ///< as in Placement: by node, and then one for outputs and control
   FusibleGroups fusible;                              ///< as in CostedProblem

@@ -20,7 +20,7 @@ struct Wiring {
 /// An Error for a device or machine that is not available, or for options that do not apply to the device.
 Result<Wiring> wire(const CompileOptions& options);
 
-/// What a plan file says of these options and what they mean here.
+/// The settings of these options on this machine that a plan file records.
 planner::PlanSettings plan_settings(const CompileOptions& options, const Wiring& wiring);
 
 /// Prepares a plan to run, with the plan's own costs.

@@ -26,7 +26,7 @@ struct DequantizeOptions {
 /// `(x - zero_point) * scale`, of the scale's type (ONNX DequantizeLinear). x: integers of at most 32 bits.
 Tensor dequantize(const Tensor& x, const Tensor& scale, const DequantizeOptions& options = {}, Here here = Here::now());
 
-/// What becomes of the exact i32 sums of a product of quantized numbers, in this order.
+/// The operands that convert the exact i32 sums of a product of quantized numbers, in this order.
 struct Requantize {
   std::optional<Tensor> bias = {};    ///< i32, added: a scalar, or [n] for the n columns or output channels
   std::optional<Tensor> factor = {};  ///< f32, likewise: the sums times it are the result, in f32

@@ -1,5 +1,6 @@
-// What quantized models write between integers: `DequantizeLinear`, a product or a convolution, an activation, `QuantizeLinear`. Values
-// remember the integers that they stand for, so that the whole becomes one product of integers (quantized_matmul, quantized_conv).
+// The pattern that quantized models write between integers: `DequantizeLinear`, a product or a convolution, an activation,
+// `QuantizeLinear`. Values remember the integers that they stand for, so that the whole becomes one product of integers (quantized_matmul,
+// quantized_conv).
 #pragma once
 
 #include <optional>

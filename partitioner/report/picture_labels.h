@@ -79,7 +79,7 @@ class PictureLabels {
 /// At most 28 characters of a text, without control characters.
 std::string shortened_label(const std::string& text);
 
-/// What a layout must know of edges besides their ends.
+/// The properties of edges that a layout needs besides their ends.
 struct PictureOrder {
   /// By edge: the layout need not put its end below its beginning.
   std::vector<bool> ignored;

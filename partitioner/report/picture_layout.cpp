@@ -12,7 +12,7 @@ namespace {
 constexpr std::size_t kNone = PictureBox::kNone;
 constexpr double kBetween = 14, kLaneWidth = 8, kPadding = 10, kHeader = 20, kGap = 26, kMargin = 8, kGutterMargin = 16;
 
-/// What stands in a box beside other things: a node, a box, or a stretch of an edge that passes by.
+/// An item of a box, placed beside others: a node, a box, or a stretch of an edge that passes by.
 struct LayoutItem {
   enum class Kind : std::uint8_t { node, box, lane } kind = Kind::node;
   std::size_t index = 0;  ///< of the node, the box, or the lane
@@ -82,7 +82,7 @@ class Layout {
         if (--open[to] == 0) ready.push_back(to);
       }
     }
-    // What nothing leads to stands close to its first reader.
+    // An item without an incoming edge stands close to its first reader.
     for (auto node = sequence.rbegin(); node != sequence.rend(); ++node) {
       int lowest = std::numeric_limits<int>::max();
       for (const auto& [to, rows] : next[*node]) lowest = std::min(lowest, row_[to] - rows);

@@ -18,7 +18,8 @@ enum class ProblemFormat : std::uint8_t {
   device_placement,  ///< workloads of Tarnawski et al. 2020; their numbers are read as seconds
 };
 
-/// What a problem file says of several accelerators (partitioner/devices makes a problem of it); empty for the host and one accelerator.
+/// The fields of a problem file about several accelerators, from which partitioner/devices makes a problem; empty for the host and one
+/// accelerator.
 struct AcceleratorFields {
   struct Each {
     std::int32_t item = 0;        ///< a node or a value

@@ -1,4 +1,4 @@
-"""What a notebook shows: the one of the documentation is executed by a kernel, and its page is looked at in a browser."""
+"""Notebooks: the one of the documentation is executed by a kernel, and its page is rendered by a browser."""
 import json
 import re
 import shutil

@@ -27,7 +27,7 @@ KINDS = ["if", "elif", "else", "for", "while", "while True", "nested loop", "bre
          "conditional expression", "and", "or", "short circuit before an effect", "chained comparison", "computed index", "comprehension",
          "user function", "host call", "host call for its effect", "print", "f-string", "assert", "raise"]
 
-#: What is still refused although it could be extracted: at most 2 % of the functions, and always by an error, never by other values.
+#: The error of functions that are refused although they could be extracted: at most 2 % of the functions, and never other values.
 REFUSED = re.compile("made inside a loop or branch that has ended")
 
 drawn: collections.Counter = collections.Counter()

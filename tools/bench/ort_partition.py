@@ -82,7 +82,7 @@ def write_kernels(asked):
 
 
 def their_placement(path, level):
-    """What ONNX Runtime does with a model: {"host": [names of nodes], "to_host": N, "to_accelerator": N, "nodes": N}."""
+    """The placement of a model by ONNX Runtime: {"host": [names of nodes], "to_host": N, "to_accelerator": N, "nodes": N}."""
     import onnx
     import onnxruntime
     onnxruntime.set_default_logger_severity(4)
@@ -109,7 +109,7 @@ def _graphs(graph):
 
 
 def optimized(path, folder):
-    """What ONNX Runtime's optimizer makes of a file before it places it, all of whose operators cleave reads."""
+    """Saves a model as ONNX Runtime's optimizer leaves it before the placement, with operators that cleave reads."""
     import onnxruntime
     options = onnxruntime.SessionOptions()
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_ENABLE_EXTENDED

@@ -53,7 +53,7 @@ struct QuantizedBlock {
   bool add = false;
 };
 
-/// What becomes of sums. A step of 0: one number for all columns.
+/// The conversion of sums to results. A step of 0: one number for all columns.
 struct RescaleCall {
   enum class To : std::uint8_t { i32, f32, i8, u8 };
   std::int64_t count = 0;

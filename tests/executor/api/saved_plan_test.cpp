@@ -56,7 +56,7 @@ void remove_ends(json& part) {
     for (json& item : part) remove_ends(item);
 }
 
-/// What must be equal in the documents of a plan and of the same plan from a file.
+/// The parts that must be equal in the documents of a plan and of the same plan from a file.
 json decided(const Executable& program) {
   const json document = json::parse(program.json());
   json parts;

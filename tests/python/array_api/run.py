@@ -48,7 +48,7 @@ def main():
     counts = {word: int(number) for number, word in re.findall(r"(\d+) (passed|failed|error)", done.stdout.splitlines()[-1] if done.stdout else "")}
     if not counts.get("passed"):
         sys.exit(f"the suite did not run:\n{done.stdout[-2000:]}{done.stderr[-2000:]}")
-    # What is about complex numbers cannot pass, and is not counted: special cases of them, and the names of the extension fft.
+    # Tests of complex numbers cannot pass, and are not counted: special cases of them, and the names of the extension fft.
     failed = [name for name in failed if not re.search(r"real\(x|imag\(x|\[fft-|\[imag|-imag\]|conj", name)]
     passed, total = counts["passed"], counts["passed"] + len(failed)
     share = 100 * passed / total

@@ -48,7 +48,7 @@ class Checker:
 
 
 def signature(found: str) -> str:
-    """What stays of a difference while a function is made smaller: its kind, and the words of a message."""
+    """The part of a difference that stays while a function is made smaller: its kind, and the words of a message."""
     first = found.split("\n")[0]
     kind = first.split(":")[0]
     if kind not in ("refused", "crash"):

@@ -1,6 +1,6 @@
 """The functions that drawn functions call."""
 
-#: What the drawn functions call: host functions that leave an event, and Python functions that become part of the program.
+#: Functions that the drawn functions call: host functions that leave an event, and Python functions that become part of the program.
 PREAMBLE = '''\
 import dataclasses
 

@@ -49,7 +49,7 @@ class Recorded(io.StringIO):
 
 
 class Outcome:
-    """What a call returned or raised, and its events in order."""
+    """The result or exception of a call, and its events in order."""
 
     def __init__(self, function: Callable[..., Any], arguments: Sequence[Any], events: list[Any]) -> None:
         events.clear()

@@ -192,7 +192,7 @@ def _is_key(value: Any) -> bool:
 
 
 def key_of(value: Any, path: str) -> Any:
-    """What tells static values apart: equal ones of a type have one program."""
+    """The key that tells static values apart: equal ones of a type have one program."""
     if isinstance(value, (list, tuple)):
         return type(value), tuple(key_of(each, path) for each in value)
     if isinstance(value, dict):

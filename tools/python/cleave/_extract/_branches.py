@@ -56,7 +56,7 @@ def either(test: Any, then: Callable[[], Any], otherwise: Callable[[], Any]) -> 
 
 
 class _Arm:
-    """What an arm of a branch leaves: the variables and the value of the arm, or that it ends in an exception."""
+    """The outcome of an arm of a branch: the variables and the value of the arm, or that it ends in an exception."""
 
     def __init__(self, ext: Extraction, function: Callable[[], Any] | None, variables: list[Variable], before: Snapshot) -> None:
         known = {id(leaf.value) for tree in before.trees.values() for leaf in tree.leaves()}

@@ -43,7 +43,7 @@ _EFFECTS = {"save", "savez", "savez_compressed", "savetxt", "load", "loadtxt", "
 
 
 def f(function: Any) -> Any:
-    """What the program calls in place of `function`."""
+    """The callable that the program calls in place of `function`."""
     ext = current()
     return function if ext is None else callee(function, ext, UNKNOWN)
 

@@ -30,7 +30,7 @@ class Probe(Exception):
 
 
 class Known:
-    """What earlier tries of the same extraction found out, by the path of a loop, branch or call."""
+    """The findings of earlier tries of the same extraction, by the path of a loop, branch or call."""
 
     def __init__(self) -> None:
         self.carried: dict[Any, dict[str, None]] = {}  # parts of objects that a loop changes

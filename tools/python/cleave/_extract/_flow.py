@@ -1,4 +1,4 @@
-"""What the values of names are needed for: `mark_unsure` finds reads of names that may not be bound, `mark_live` what loops and branches
+"""The uses of the values of names: `mark_unsure` finds reads of names that may not be bound, `mark_live` what loops and branches
 have to hand on."""
 from __future__ import annotations
 

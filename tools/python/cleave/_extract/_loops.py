@@ -173,7 +173,7 @@ class _Loop:
                                       "trip until it is assigned; bind it before the loop")
 
     def yielded(self, dead: bool) -> list[Any]:
-        """What the body leaves for the next trip."""
+        """The carried values after the body."""
         if dead:
             return [each._operand for each in self.inside]
         ext = self.ext

@@ -83,7 +83,7 @@ def _own_array(ext: Extraction, base: Any) -> None:
 
 
 def own(value: Any) -> Any:
-    """What a name, an item or an attribute gets: arrays that NumPy made while the program is recorded are its own."""
+    """The value that a name, an item or an attribute gets: arrays that NumPy made while the program is recorded are its own."""
     ext = current()
     return value if ext is None else _owned(value, ext)
 

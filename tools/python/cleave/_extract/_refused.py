@@ -1,4 +1,4 @@
-"""What is not extracted: each construct is one error at its line that says what to write instead."""
+"""Constructs that are not extracted: each is one error at its line that says what to write instead."""
 from __future__ import annotations
 
 import ast

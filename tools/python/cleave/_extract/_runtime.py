@@ -1,4 +1,4 @@
-"""What rewritten code calls, as `_x.name`. Outside of an extraction each of these does what Python would."""
+"""The functions that rewritten code calls, as `_x.name`. Outside of an extraction each of these does what Python would."""
 from __future__ import annotations
 
 import builtins
@@ -40,7 +40,7 @@ def read(later: Callable[[], Any], name: str) -> Any:
 
 
 def returned(value: Any) -> Any:
-    """What a function returns."""
+    """The result of a function."""
     ext = current()
     if ext is not None:
         ext.last_return = here()
