@@ -109,9 +109,9 @@ TEST(Layout, KeepsEverythingApart) {
     }
     if (::testing::Test::HasFailure()) return;
   }
-  EXPECT_GT(transfers, 100U);
-  EXPECT_GT(boxes, 600U);
-  EXPECT_GT(ignored, 50U);
+  EXPECT_GT(transfers, draws(100U));
+  EXPECT_GT(boxes, draws(600U));
+  EXPECT_GT(ignored, draws(50U));
 }
 
 /// Whether Python's reader of XML takes the pictures, each an SVG element with texts, without ids and without references to anything.
