@@ -19,4 +19,13 @@ inline std::vector<std::filesystem::path> all_models() {
   return paths;
 }
 
+/// Paths of the zoo's models, sorted.
+inline std::vector<std::filesystem::path> zoo_models() {
+  std::vector<std::filesystem::path> paths;
+  for (const auto& entry : std::filesystem::directory_iterator(std::filesystem::path(source_dir()) / "models"))
+    if (entry.path().extension() == ".yaml") paths.push_back(entry.path());
+  std::sort(paths.begin(), paths.end());
+  return paths;
+}
+
 }  // namespace cleave::testing

@@ -5,7 +5,7 @@
 
 // NOLINTBEGIN(cppcoreguidelines-macro-usage): Highway is told by macros.
 #define HWY_IS_DEBUG_BUILD 0  // assertions would call Highway's library in builds without optimisation
-#ifdef CLEAVE_NO_AVX512       // in builds with sanitizers: the AVX2 code has the same source
+#ifdef CLEAVE_NO_AVX512       // the AVX2 code has the same source
 #define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3 | HWY_AVX3_DL | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128)
 #else
 #define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128)

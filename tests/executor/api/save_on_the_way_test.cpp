@@ -11,6 +11,7 @@
 #include "graph/array/safetensors.h"
 #include "models/model.h"
 #include "tests/support/namespaces.h"
+#include "tests/support/seeds.h"
 #include "tests/support/temporary_folder.h"
 
 namespace cleave::testing {
@@ -116,7 +117,7 @@ TEST(SaveOnTheWay, ARunThatIsStoppedAnywhereGoesOnToTheSameBits) {
       Ended whole;
       ASSERT_TRUE(run_training(compiled_training(device, threads, {}), whole));
       EXPECT_EQ(whole.rows.size(), 70U);
-      for (int round = 0; round < 20; ++round) {
+      for (int round = 0; round < draws(20); ++round) {
         const test::TemporaryFolder folder;
         const SaveOptions save{.path = folder.path("states"), .every = 1 + round % 5};
         Ended stopped;

@@ -17,6 +17,7 @@
 #include "graph/trace/tracer.h"
 #include "tests/support/namespaces.h"
 #include "tests/support/op_samples.h"
+#include "tests/support/sanitized.h"
 
 namespace cleave::testing {
 namespace {
@@ -140,11 +141,15 @@ TEST(Lengths, EveryOpGivesWhatItGivesOnTheCutOperands) {
   std::vector<OpSample> samples = op_samples();
   for (OpSample& each : composite_samples()) samples.push_back(std::move(each));
   std::map<std::string, int> seen;
+  const auto enough = [&](const std::string& name) {  // calls of an op
+    const auto found = compared.find(name);
+    return kSanitized && found != compared.end() && found->second >= 12;
+  };
   for (const OpSample& sample : samples) {
     const std::string name(sample.op->name);
     if (sample.special || sample.op->purity != Purity::pure || (sample.op->elementwise() && ++seen[name] > 4)) continue;
     for (const SampleCall& call : calls_of(sample)) {
-      for (std::int64_t n = 0; n <= call.extent; ++n) {
+      for (std::int64_t n = 0; n <= call.extent && !enough(name); ++n) {
         if (n == 1 && (name == "broadcast_to" || name == "take_along_axis")) continue;  // a cut operand of one element is broadcast
         const auto got = results_of(call, n, false);
         const auto wanted = got ? results_of(call, n, true) : std::nullopt;

@@ -6,6 +6,7 @@
 
 #include "tests/executor/run_support.h"
 #include "tests/support/namespaces.h"
+#include "tests/support/sanitized.h"
 #include "tests/support/seeds.h"
 #include "tests/support/sequential_program.h"
 #include "tests/support/unpacked.h"
@@ -53,7 +54,7 @@ void check_moved(const Planned& planned, const RunOptions& options, const RunRes
 }
 
 TEST(Executor, EqualsTheOracleOnEveryPlacement) {
-  for (std::uint64_t seed = 0; seed < seeds(60); ++seed) {
+  for (std::uint64_t seed = 0; seed < seeds(kSanitized ? 16 : 60); ++seed) {
     Sample sample(seed);
     for (const Where where : {Where::host, Where::accelerator, Where::optimal, Where::random, Where::random}) {
       static std::uint64_t variant = 0;
@@ -90,7 +91,7 @@ TEST(Executor, EqualsTheOracleOnEveryPlacement) {
 }
 
 TEST(Executor, TheVirtualClockDoesNotDependOnTheSchedule) {
-  for (std::uint64_t seed = 0; seed < seeds(60) / 2; ++seed) {
+  for (std::uint64_t seed = 0; seed < seeds(kSanitized ? 16 : 60) / 2; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Sample sample(seed);
     if (!sample.expected.result.ok()) continue;
@@ -127,7 +128,7 @@ Planned taken_apart(const Planned& planned) {
 TEST(Executor, CoalescedTransfersChangeNothingButTime) {
   std::size_t coalesced_transfers = 0;
   double together_seconds = 0, apart_seconds = 0;
-  for (std::uint64_t seed = 0; seed < seeds(60); ++seed) {
+  for (std::uint64_t seed = 0; seed < seeds(kSanitized ? 16 : 60); ++seed) {
     Sample sample(seed);
     for (const Where where : {Where::accelerator, Where::random}) {
       const Planned together = plan_for(sample.graph, where, seed), apart = taken_apart(together);
@@ -158,12 +159,12 @@ TEST(Executor, CoalescedTransfersChangeNothingButTime) {
       if (HasFailure()) return;
     }
   }
-  EXPECT_GT(coalesced_transfers, seeds(60));
+  EXPECT_GT(coalesced_transfers, seeds(kSanitized ? 16 : 60));
   EXPECT_LT(together_seconds, apart_seconds);
 }
 
 TEST(Executor, VerifyModeAgreesWithTheReferences) {
-  for (std::uint64_t seed = 0; seed < seeds(60) / 4; ++seed) {
+  for (std::uint64_t seed = 0; seed < seeds(kSanitized ? 16 : 60) / 4; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Sample sample(seed);
     sample.options.verify = true;

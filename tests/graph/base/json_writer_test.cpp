@@ -86,7 +86,7 @@ TEST(JsonWriter, WritesDocumentsAsALibraryDoes) {
 
 TEST(JsonWriter, NumbersKeepAllDigitsInTheFewest) {
   std::mt19937_64 random(2);
-  for (int i = 0; i < 200'000; ++i) {
+  for (int i = 0; i < draws(200'000); ++i) {
     const auto number = std::bit_cast<double>(random());
     const std::string text = written(number, -1);
     if (!std::isfinite(number)) {

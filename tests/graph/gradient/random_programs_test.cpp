@@ -116,7 +116,7 @@ class RandomLoss {
 };
 
 TEST(GradientOfRandomPrograms, EqualsCentralDifferences) {
-  for (std::uint64_t seed = 0; seed < seeds(300); ++seed) {
+  for (std::uint64_t seed = 0; seed < seeds(draws(300U)); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     NamedArrays inputs;
     std::mt19937_64 random(seed);
