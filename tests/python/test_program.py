@@ -375,3 +375,22 @@ def test_explain_lists_the_host_calls():
     assert "remark: `CartPole.step` is called on the host: it changes an object from outside of the program" in text
     assert "[-Rextracted-host-call]" in text
     assert [name for name, _, _ in rollout.host_calls] == ["CartPole.reset", "CartPole.step"]
+
+
+def test_functions_of_one_text_in_two_files_have_errors_of_their_own(script):
+    text = "import cleave\n@cleave.program(device='none')\ndef f(x):\n    return x.nothing\n"
+    for name in ("first.py", "second.py"):
+        with pytest.raises(cleave.Error) as raised:
+            script(text, name)["f"](np.float32(1))
+        assert raised.value.file.endswith(name) and raised.value.line == 4
+
+
+@pytest.mark.parametrize("text", [
+    "def f(\n        x,\n):\n    y = (x +\n1)\n    # the end\n    return max(\n        y,\n        2,\n)\n",
+    "def f(x):\n    y = x + 1\n    return y\n    while y:\n        y = '''\ntext'''\n",
+    "if True:\n    def f(x):\n        '''A text\nat the margin.'''\n        return x + 1\n\n# behind it\n",
+    "def f(x):\n    if x > 0:\n        return x\n\n# at the margin\n\n    else:\n        pass\n    return x + 1\ng = 1\n",
+])
+def test_the_source_of_a_function_is_found_as_python_reads_it(script, text):
+    function = cleave.program(script(text)["f"], device="none")
+    assert function(np.float32(3)) == function.python(np.float32(3))

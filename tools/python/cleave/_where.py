@@ -3,10 +3,12 @@ from __future__ import annotations
 
 import ast
 import dis
+import functools
 import linecache
 import os
 import re
 import sys
+from collections.abc import Callable
 from types import CodeType, FrameType
 from typing import Any
 
@@ -19,7 +21,7 @@ _MOST_LINKS = 32
 _own: dict[int, tuple[CodeType, bool]] = {}
 _positions: dict[int, tuple[CodeType, list[Any]]] = {}
 _places: dict[tuple[int, int], tuple[CodeType, int, int]] = {}
-_stores: dict[int, tuple[CodeType, dict[int, tuple[str, ...]]]] = {}
+_stores: dict[int, _Stores] = {}
 
 _OPERATORS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.MatMult: "@", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%", ast.Pow: "**",
               ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^", ast.LShift: "<<", ast.RShift: ">>", ast.Eq: "==", ast.NotEq: "!=",
@@ -55,36 +57,75 @@ def statement() -> tuple[Location, tuple[str, ...]]:
     code = frame.f_code
     known = _stores.get(id(code))
     if known is None:
-        known = _stores[id(code)] = (code, _find_stores(code))
-    return _location(frame, _MOST_LINKS), known[1].get(frame.f_lasti, ())
+        known = _stores[id(code)] = _Stores(code)
+    return _location(frame, _MOST_LINKS), known.names(frame.f_lasti)
 
 
 def _user_frame() -> FrameType | None:
     frame: FrameType | None = sys._getframe(2)
-    while frame is not None and _is_own(frame.f_code):
+    while frame is not None:
+        known = _own.get(id(frame.f_code))
+        if not (known[1] if known is not None else _is_own(frame.f_code)):
+            break
         frame = frame.f_back
     return frame
 
 
-def _find_stores(code: CodeType) -> dict[int, tuple[str, ...]]:
-    """By offset of an instruction: the names that the following instructions assign its result to."""
-    stores: dict[int, tuple[str, ...]] = {}
-    instructions = list(dis.get_instructions(code))
-    for i, instruction in enumerate(instructions[:-1]):
+class _Stores:
+    """By instruction of a code object: the variables that take its result. Found where they are asked for, since decoding all instructions
+    of a function takes longer than recording it."""
+
+    def __init__(self, code: CodeType) -> None:
+        self.code = code  # kept, so that its id() stays unique
+        self._bytes = code.co_code
+        self._known: dict[int, tuple[str, ...]] = {}
+
+    def names(self, at: int) -> tuple[str, ...]:
+        """The variables that take the result of the instruction at this offset."""
+        known = self._known.get(at)
+        if known is None:
+            known = self._known[at] = self._found(at)
+        return known
+
+    def _found(self, at: int) -> tuple[str, ...]:
+        at, count = self._next(at), 1
+        if self._is(at, _UNPACK):
+            at, count = self._next(at), self._bytes[at + 1]
         names: list[str] = []
-        count, at = 1, i + 1
-        if instructions[at].opname == "UNPACK_SEQUENCE":
-            count, at = instructions[at].arg or 0, at + 1
-        for following in instructions[at:at + count]:
-            if not following.opname.startswith("STORE_") or following.opname in ("STORE_SUBSCR", "STORE_ATTR", "STORE_SLICE"):
-                break
-            stored = following.argval if isinstance(following.argval, tuple) else (following.argval,)
-            names.extend(stored if following.opname == "STORE_FAST_STORE_FAST" else stored[:1])
-        if len(names) >= count > 0:
-            # The offset of a call in progress is that of the instruction or of a cache entry behind it.
-            for offset in range(instruction.offset, instructions[i + 1].offset, 2):
-                stores[offset] = tuple(names[:count])
-    return stores
+        while len(names) < count and at < len(self._bytes) and self._bytes[at] in _STORES:
+            names += _STORES[self._bytes[at]](self.code, self._bytes[at + 1])
+            at = self._next(at)
+        return tuple(names[:count]) if len(names) >= count else ()
+
+    def _next(self, at: int) -> int:
+        """The offset of the next instruction, behind the cache entries of this one."""
+        at += 2
+        while self._is(at, _CACHE):
+            at += 2
+        return at
+
+    def _is(self, at: int, operation: int | None) -> bool:
+        return at < len(self._bytes) and self._bytes[at] == operation
+
+
+_UNPACK, _CACHE = dis.opmap["UNPACK_SEQUENCE"], dis.opmap.get("CACHE")
+
+
+def _local(code: CodeType, number: int) -> str:
+    named: Any = getattr(code, "_varname_from_oparg", None)  # from Python 3.11 on
+    return str(named(number) if named is not None else code.co_varnames[number])
+
+
+def _cell(code: CodeType, number: int) -> str:
+    return _local(code, number) if sys.version_info >= (3, 11) else (code.co_cellvars + code.co_freevars)[number]
+
+
+#: By operation: the variables to which it stores, by its argument.
+_STORES: dict[int, Callable[[CodeType, int], list[str]]] = {dis.opmap[name]: names for name, names in {
+    "STORE_NAME": lambda code, number: [code.co_names[number]], "STORE_GLOBAL": lambda code, number: [code.co_names[number]],
+    "STORE_FAST": lambda code, number: [_local(code, number)], "STORE_DEREF": lambda code, number: [_cell(code, number)],
+    "STORE_FAST_LOAD_FAST": lambda code, number: [_local(code, number >> 4)],
+    "STORE_FAST_STORE_FAST": lambda code, number: [_local(code, number >> 4), _local(code, number & 15)]}.items() if name in dis.opmap}
 
 
 def _location(frame: FrameType, links: int) -> Location:
@@ -141,8 +182,17 @@ def _find_place(code: CodeType, instruction: int, line: int) -> tuple[int, int]:
     return first, begin + _offset(text[begin:end] if last == first else text[begin:], last == first) + 1
 
 
+_BINARY = re.compile(rb"([A-Za-z_][\w.]* ?)(?:\*\*|//|<<|>>|[=!<>]=|[-+*/%@&|^<>]) ?[\w.]+")
+
+
+@functools.lru_cache(4096)
 def _offset(expression: bytes, whole: bool) -> int:
     """The offset within an expression of the part that messages point at: an operator, or a function's name."""
+    simple = _BINARY.fullmatch(expression)
+    if simple:
+        return simple.end(1)
+    if expression.isalnum():
+        return 0
     if not whole:
         called = re.match(rb"(?:\w+\.)+(?=\w+\()", expression)
         return called.end() if called else 0

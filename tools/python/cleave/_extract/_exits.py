@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from ._tree import assign, load, own_nodes, placed
+from ._tree import assign, children, load, placed, walk
 
 RETURNED, RESULT = "_returned", "_result"
 LOOPS = (ast.For, ast.While)
@@ -46,7 +46,7 @@ def ends(nodes: list[Any]) -> bool:
 def _breaks(nodes: list[Any]) -> bool:
     """Whether a `break` in these statements of a loop ends it."""
     return any(isinstance(node, ast.Break) or not isinstance(node, (*LOOPS, ast.FunctionDef)) and _breaks(
-        [each for each in ast.iter_child_nodes(node) if isinstance(each, ast.stmt)]) for node in nodes)
+        [each for each in children(node) if isinstance(each, ast.stmt)]) for node in nodes)
 
 
 class Exits:
@@ -55,22 +55,26 @@ class Exits:
     def __init__(self) -> None:
         self._loops: list[tuple[str, str]] = []  # the names of the flags of the loops around, innermost last
         self._count = 0
+        self._read: set[str] = set()  # the flags that something reads
 
     def function(self, node: Any) -> None:
         """Rewrites the body of a function; a `return` at its end stays."""
+        first = next((at for at, each in enumerate(node.body) if isinstance(each, ast.Return)), len(node.body))
+        node.body = node.body[:first + 1]
         inner = [each for each in node.body if not isinstance(each, ast.Return)]
         if not _exits(inner):
-            node.body = _without_unread_flags(self._block(node.body[:-1] if isinstance(node.body[-1], ast.Return) else node.body)
-                                              + node.body[-1:] * isinstance(node.body[-1], ast.Return))
+            last = node.body[-1:] * isinstance(node.body[-1], ast.Return)
+            made = self._block(node.body[:-1] if last else node.body)
+            node.body = _without_unread_flags(made + last, self._read)
             return
         body = list(node.body)
-        last: Any = body[-1]
+        final: Any = body[-1]
         if not ends(body):
             body.append(placed(ast.Return(ast.Constant(None)), body[-1]))
-            last = ast.copy_location(ast.Pass(), node)  # where the function is defined
-            last.end_lineno, last.end_col_offset = node.lineno, node.col_offset + len(f"def {node.name}")
-        lowered = [placed(assign(RETURNED, ast.Constant(False)), body[0]), *self._block(body), placed(ast.Return(load(RESULT)), last)]
-        node.body = _without_unread_flags(lowered)
+            final = ast.copy_location(ast.Pass(), node)  # where the function is defined
+            final.end_lineno, final.end_col_offset = node.lineno, node.col_offset + len(f"def {node.name}")
+        lowered = [placed(assign(RETURNED, ast.Constant(False)), body[0]), *self._block(body), placed(ast.Return(load(RESULT)), final)]
+        node.body = _without_unread_flags(lowered, self._read)
 
     def _block(self, nodes: list[Any]) -> list[Any]:
         made: list[Any] = []
@@ -135,11 +139,17 @@ class Exits:
         """`rest`, if none of the flags is set."""
         if not rest or not flags:
             return self._block(rest)
-        test = ast.UnaryOp(ast.Not(), _any_of(flags))
+        test = ast.UnaryOp(ast.Not(), self._any_of(flags))
         return [placed(ast.If(test, self._block(rest) or [ast.Pass()], []), like)]
 
+    def _any_of(self, flags: list[str]) -> ast.expr:
+        """Whether one of the flags is set."""
+        self._read.update(flags)
+        names: list[ast.expr] = [load(flag) for flag in flags]
+        return names[0] if len(names) == 1 else ast.BoolOp(ast.Or(), names)
+
     def _loop(self, node: Any, rest: list[Any]) -> list[Any]:
-        if isinstance(node, ast.While) and any(isinstance(each, ast.NamedExpr) for each in ast.walk(node.test)):
+        if isinstance(node, ast.While) and any(isinstance(each, ast.NamedExpr) for each in walk(node.test)):
             # The name has the value of the last test behind the loop.
             leave = placed(ast.If(ast.UnaryOp(ast.Not(), node.test), [*node.orelse, ast.Break()], []), node.test)
             node = ast.copy_location(ast.While(placed(ast.Constant(True), node.test), [leave, *node.body], []), node)
@@ -151,7 +161,7 @@ class Exits:
         node.body = self._block(node.body)
         self._loops.pop()
         leaves = [flag for flag in inside if flag != skipped]
-        node.stop = placed(_any_of(leaves), node) if leaves else None
+        node.stop = placed(self._any_of(leaves), node) if leaves else None
         before: list[Any] = []
         if stopped in inside:
             before.append(placed(assign(stopped, ast.Constant(False)), node))
@@ -161,31 +171,19 @@ class Exits:
             node.body.insert(0, placed(assign(skipped, ast.Constant(False)), node.body[0]))
         behind: list[Any] = []
         if orelse and stopped in inside:
-            behind.append(placed(ast.If(ast.UnaryOp(ast.Not(), load(stopped)), orelse, []), orelse[0]))
+            behind.append(placed(ast.If(ast.UnaryOp(ast.Not(), self._any_of([stopped])), orelse, []), orelse[0]))
         else:
             behind += orelse
         behind += rest
         return [*before, node, *self._guarded(behind, [RETURNED] if RETURNED in inside else [], node)]
 
 
-def _any_of(flags: list[str]) -> ast.expr:
-    names: list[ast.expr] = [load(flag) for flag in flags]
-    return names[0] if len(names) == 1 else ast.BoolOp(ast.Or(), names)
-
-
 def _is_flag(name: str) -> bool:
     return name == RETURNED or name.startswith(("_stopped", "_skipped"))
 
 
-def _without_unread_flags(nodes: list[Any]) -> list[Any]:
+def _without_unread_flags(nodes: list[Any], reads: set[str]) -> list[Any]:
     """The statements without assignments to flags that nothing reads."""
-    reads = {RESULT}
-    for node in own_nodes(nodes):
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
-            reads.add(node.id)
-        stop = getattr(node, "stop", None)
-        if stop is not None:
-            reads |= {each.id for each in ast.walk(stop) if isinstance(each, ast.Name)}
 
     def cleaned(block: list[Any], may_be_empty: bool = False) -> list[Any]:
         kept = []
@@ -193,10 +191,10 @@ def _without_unread_flags(nodes: list[Any]) -> list[Any]:
             if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and _is_flag(node.targets[0].id):
                 if node.targets[0].id not in reads:
                     continue
-            for field in ("body", "orelse"):
-                inner = getattr(node, field, None)
-                if isinstance(inner, list) and isinstance(node, (ast.If, ast.For, ast.While, ast.With)):
-                    setattr(node, field, cleaned(inner, field == "orelse"))
+            elif isinstance(node, (ast.If, ast.For, ast.While, ast.With)):
+                node.body = cleaned(node.body)
+                if not isinstance(node, ast.With):
+                    node.orelse = cleaned(node.orelse, True)
             kept.append(node)
         return kept if kept or may_be_empty else [placed(ast.Pass(), block[0])]
 

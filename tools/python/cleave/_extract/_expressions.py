@@ -7,18 +7,18 @@ from typing import Any
 
 from ._refused import Refused
 from ._stores import index_of
-from ._tree import deferred, placed, runtime
+from ._tree import Transformer, deferred, placed, runtime, walk
 
 _COMPARISONS = {ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Is: "is", ast.IsNot: "is not",
                 ast.In: "in", ast.NotIn: "not in"}
 
 
-class Expressions(ast.NodeTransformer):
+class Expressions(Transformer):
     """Rewrites the expressions of a piece of code."""
 
     def _later(self, node: Any) -> Any:
         """An expression that the runtime evaluates if Python would."""
-        for each in ast.walk(node):
+        for each in walk(node):
             if isinstance(each, ast.NamedExpr):
                 raise Refused(each, "`:=` in an expression that is evaluated under a condition; assign in a statement before it")
         return placed(deferred(node), node)

@@ -68,6 +68,8 @@ class Extraction:
         self.outside: dict[int, Any] = {}  # containers and arrays from outside of the program, by id()
         self.marks: list[Tensor] = []  # arrays that were written under another name
         self._bases: dict[int, tuple[Tensor, list[Tensor]]] = {}  # of views: what they may show
+        self._roots: dict[int, tuple[Any, dict[int, Any]]] = {}  # of tensors, by id()
+        self._reached: set[int] = set()  # the tensors on which these depend, by id()
         self._adopted: dict[int, tuple[Any, Tensor]] = {}  # arrays of NumPy's, by id(): each has a tensor for what shows it
         self.last_return: Any = None  # where a function returned last
         self.hosts: list[tuple[str, str, _cleave.Location]] = []
@@ -116,10 +118,15 @@ class Extraction:
         """Notes that one tensor may show the elements of another one."""
         if isinstance(value, Tensor) and isinstance(base, Tensor) and value is not base and (value.ndim or not base.ndim):
             self._bases.setdefault(id(value), (value, []))[1].append(base)
+            if id(value) in self._reached:
+                self._roots, self._reached = {}, set()
         return value
 
     def roots(self, value: Any) -> dict[int, Any]:
         """The arrays whose elements a tensor may show in the end."""
+        known = self._roots.get(id(value))
+        if known is not None:
+            return known[1]
         found: dict[int, Any] = {}
         pending, seen = [value], set()
         while pending:
@@ -132,6 +139,8 @@ class Extraction:
                 found[id(each)] = each
             else:
                 pending += bases[1]
+        self._roots[id(value)] = (value, found)
+        self._reached |= seen
         return found
 
     def share(self, a: Any, b: Any) -> bool:

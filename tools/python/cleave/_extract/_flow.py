@@ -5,14 +5,14 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from ._tree import COMPREHENSIONS, FUNCTIONS, held, parameters_of, read, stored
+from ._tree import COMPREHENSIONS, FUNCTIONS, children, held, parameters_of, stored, uses
 
 
 class _Bound:
     """Which names are bound for certain at each place of a function. None stands for a place that is not reached."""
 
-    def __init__(self, node: Any) -> None:
-        self._locals = set(stored(node.body)) | set(parameters_of(node))
+    def __init__(self, names: set[str]) -> None:
+        self._locals = names
         self._breaks: list[list[Any]] = []
         self._continues: list[list[Any]] = []
 
@@ -27,7 +27,7 @@ class _Bound:
             return  # runs later
         if isinstance(node, COMPREHENSIONS):
             bound = bound | set(stored([generator.target for generator in node.generators]))
-        for each in ast.iter_child_nodes(node):
+        for each in children(node):
             self.reads(each, bound)
 
     def block(self, nodes: list[Any], bound: Any) -> Any:
@@ -40,7 +40,7 @@ class _Bound:
             return None
         if isinstance(node, ast.If):
             self.reads(node.test, bound)
-            bound = bound | set(stored(node.test))
+            bound = bound | uses(node.test).binds.keys()
             return _meet(self.block(node.body, bound), self.block(node.orelse, bound))
         if isinstance(node, (ast.For, ast.While)):
             return self._loop(node, bound)
@@ -55,22 +55,22 @@ class _Bound:
         if isinstance(node, ast.With):
             for item in node.items:
                 self.reads(item.context_expr, bound)
-                bound = bound | set(stored(item))
+                bound = bound | uses(item).binds.keys()
             return self.block(node.body, bound)
         self.reads(node, bound)
         if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name) and node.target.id not in bound:
             node.unsure = True  # type: ignore[attr-defined]
-        return bound | set(stored(node))
+        return bound | uses(node).binds.keys()
 
     def _loop(self, node: Any, bound: Any) -> Any:
         endless = isinstance(node, ast.While) and isinstance(node.test, ast.Constant) and bool(node.test.value)
         inside = bound
         if isinstance(node, ast.For):
             self.reads(node.iter, bound)
-            inside = bound | set(stored(node.target))
+            inside = bound | uses(node.target).binds.keys()
         else:
             self.reads(node.test, bound)
-            bound = inside = bound | set(stored(node.test))
+            bound = inside = bound | uses(node.test).binds.keys()
         self._breaks.append([])
         self.block(node.body, inside)
         breaks = self._breaks.pop()
@@ -86,9 +86,9 @@ def _meet(a: Any, b: Any) -> Any:
     return a & b
 
 
-def mark_unsure(node: Any) -> None:
-    """Sets `unsure` on each read of a local name of the function that may be reached before the name is bound."""
-    _Bound(node).block(node.body, frozenset(parameters_of(node)))
+def mark_unsure(node: Any, names: set[str]) -> None:
+    """Sets `unsure` on each read of a local name of the function, one of `names`, that may be reached before the name is bound."""
+    _Bound(names).block(node.body, frozenset(parameters_of(node)))
 
 
 class _Live:
@@ -105,31 +105,31 @@ class _Live:
     def statement(self, node: Any, live: set[str]) -> set[str]:
         if isinstance(node, ast.If):
             node.live = live | self._always  # type: ignore[attr-defined]
-            return self.block(node.body, live) | self.block(node.orelse, live) | read(node.test)
+            return self.block(node.body, live) | self.block(node.orelse, live) | uses(node.test).reads
         if isinstance(node, (ast.For, ast.While)):
             return self._loop(node, live)
         if isinstance(node, ast.With):
             live = self.block(node.body, live)
             for item in reversed(node.items):
-                live = (live - set(stored(item))) | read(item.context_expr)
+                live = (live - uses(item).binds.keys()) | uses(item.context_expr).reads
             return live
         if isinstance(node, ast.Return):
-            return set() if node.value is None else read(node.value)
+            return set() if node.value is None else uses(node.value).reads
         if isinstance(node, ast.Match):
             inside = [self.block(case.body, live) for case in node.cases]
-            return live.union(*inside) | read(node)
-        return (live - set(stored(node))) | read(node) | self._augmented(node)
+            return live.union(*inside) | uses(node).reads
+        return (live - uses(node).binds.keys()) | uses(node).reads | self._augmented(node)
 
     @staticmethod
     def _augmented(node: Any) -> set[str]:
         return {node.target.id} if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name) else set()
 
     def _loop(self, node: Any, live: set[str]) -> set[str]:
-        stop = read(node.stop) if getattr(node, "stop", None) is not None else set()
+        stop = uses(node.stop).reads if getattr(node, "stop", None) is not None else set()
         if isinstance(node, ast.For):
-            header, targets, tested = set(live), set(stored(node.target)), set()
+            header, targets, tested = set(live), set(uses(node.target).binds), set()
         else:
-            header, targets, tested = live | read(node.test) | stop, set(), read(node.test) | stop
+            header, targets, tested = live | uses(node.test).reads | stop, set(), uses(node.test).reads | stop
         while True:
             at_end = header | stop
             larger = header | tested | (self.block(node.body, at_end) - targets)
@@ -138,10 +138,10 @@ class _Live:
             header = larger
         node.live = header | self._always
         node.live_after = live | self._always
-        return header | (read(node.iter) if isinstance(node, ast.For) else set())
+        return header | (uses(node.iter).reads if isinstance(node, ast.For) else set())
 
 
-def mark_live(node: Any) -> None:
-    """Sets `live` of each branch (the names read after it) and loop (those read after it or in a later trip). Names that functions inside
-    hold on to count as read everywhere."""
-    _Live(held(node.body)).block(node.body, set())
+def mark_live(node: Any, functions: list[ast.AST]) -> None:
+    """Sets `live` of each branch (the names read after it) and loop (those read after it or in a later trip). Names that the
+    functions inside hold on to count as read everywhere."""
+    _Live(held(functions)).block(node.body, set())

@@ -4,6 +4,8 @@ from __future__ import annotations
 import ast
 from typing import Any
 
+from ._tree import walk
+
 
 class Refused(Exception):
     """A construct that is not extracted, and the advice."""
@@ -35,7 +37,7 @@ def refusals(function: Any) -> list[Refused]:
     found = []
     if isinstance(function, ast.AsyncFunctionDef):
         found.append(Refused(function, "`async def` cannot be extracted: " + _WHY[ast.AsyncFunctionDef][1]))
-    for node in ast.walk(function):
+    for node in walk(function):
         if node is function:
             continue
         why = _WHY.get(type(node))
@@ -43,7 +45,7 @@ def refusals(function: Any) -> list[Refused]:
             found.append(Refused(node, f"{why[0]} cannot be extracted: {why[1]}"))
         elif isinstance(node, ast.Raise) and node.exc is None:
             found.append(Refused(node, "`raise` without an exception cannot be extracted: there is no `try` around it"))
-        elif isinstance(node, ast.Match) and any(isinstance(each, (ast.Return, ast.Break, ast.Continue)) for each in ast.walk(node)):
+        elif isinstance(node, ast.Match) and any(isinstance(each, (ast.Return, ast.Break, ast.Continue)) for each in walk(node)):
             found.append(Refused(node, "`match` with an exit inside cannot be extracted: write `if` and `elif`"))
         elif isinstance(node, ast.ClassDef):
             found.append(Refused(node, "`class` inside of a function cannot be extracted: define it outside of the function"))

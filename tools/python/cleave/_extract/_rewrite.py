@@ -4,7 +4,6 @@ from __future__ import annotations
 import ast
 import inspect
 import linecache
-import textwrap
 import types
 from typing import Any
 
@@ -15,7 +14,7 @@ from ._flow import mark_live, mark_unsure
 from ._refused import Refused, refusals
 from ._statements import Statements
 from ._stores import Stores
-from ._tree import RUNTIME, parameters_of
+from ._tree import FUNCTIONS, RUNTIME, completed, own_nodes, parameters_of, stored_among, walk
 
 #: The code objects of rewritten functions, and those of functions inside of them.
 rewritten: dict[int, types.CodeType] = {}  # by id()
@@ -41,11 +40,12 @@ class Rewritten:
 
     def __init__(self, function: types.FunctionType) -> None:
         self.original = function
-        known = _trees.get(function.__code__)
+        key = (function.__code__.co_filename, function.__code__)  # codes are equal without their files
+        known = _trees.get(key)
         if known is None:
             tree = tree_of(function)
             _rewrite(tree, function.__code__.co_filename)
-            known = _trees[function.__code__] = (tree, _compiled(tree, function))
+            known = _trees[key] = (tree, _compiled(tree, function))
         self.tree, self._code = known
         self.function = self._bound(function)
 
@@ -78,27 +78,52 @@ def tree_of(function: types.FunctionType) -> Any:
     try:
         linecache.checkcache(code.co_filename)
         first = code.co_firstlineno
-        lines = inspect.getblock(linecache.getlines(code.co_filename, function.__globals__)[first - 1:])
-        if not lines:
+        after = linecache.getlines(code.co_filename, function.__globals__)[first - 1:]
+        module = _parsed(after[:_length(after, _last_line(code) - first + 1)], first)
+        if module is None:
+            module = _parsed(inspect.getblock(after), first)
+        if module is None:
             raise OSError
     except (OSError, TypeError, IndexError, SyntaxError):
         raise NotExtracted([(f"{called} has no source that could be read; define it in a file, a notebook or at a prompt, or mark it "
                              "@cleave.host", place_of(function))]) from None
-    text = "".join(lines)
-    indent = len(lines[0]) - len(lines[0].lstrip())
-    if indent:
-        text = "if True:\n" + text
-        first -= 1
-    try:
-        module = ast.parse(text)
-    except SyntaxError:
-        module = ast.parse(textwrap.dedent("".join(lines)))
-        first = code.co_firstlineno
-    ast.increment_lineno(module, first - 1)
-    for node in ast.walk(module):
+    for node in walk(module):
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name == code.co_name:
             return node
     raise NotExtracted([(f"{called} has no `def` that could be read", place_of(function))])
+
+
+def _last_line(code: types.CodeType) -> int:
+    """The last line with code of a function."""
+    inner = [_last_line(each) for each in code.co_consts if isinstance(each, types.CodeType)]
+    return max([code.co_firstlineno, *[line for _, _, line in code.co_lines() if line is not None], *inner])
+
+
+def _length(lines: list[str], length: int) -> int:
+    """The number of lines of a function that has at least so many: what is indented deeper, or is empty, belongs to it."""
+    indent = len(lines[0]) - len(lines[0].lstrip())
+    while length < len(lines):
+        text = lines[length].lstrip()
+        if text and not text.startswith("#") and len(lines[length]) - len(text) <= indent:
+            break
+        length += 1
+    return length
+
+
+def _parsed(lines: list[str], first: int) -> Any:
+    """The tree of a function whose text starts at line `first`; None if the text is not complete."""
+    if not lines:
+        return None
+    text = "".join(lines)
+    if lines[0][0].isspace():
+        if first == 1:
+            return None
+        text = "if True:\n" + text
+        first -= 1
+    try:
+        return ast.parse("\n" * (first - 1) + text)
+    except SyntaxError:
+        return None
 
 
 def _location(node: Any, file: str) -> _cleave.Location:
@@ -112,7 +137,7 @@ def _rewrite(node: Any, file: str) -> None:
         raise NotExtracted([(each.message, _location(each.node, file)) for each in refused])
     node.decorator_list = []
     node.returns = None
-    for argument in ast.walk(node.args):
+    for argument in walk(node.args):
         if isinstance(argument, ast.arg):
             argument.annotation = None
     try:
@@ -122,11 +147,14 @@ def _rewrite(node: Any, file: str) -> None:
 
 
 def _steps(node: Any, file: str) -> None:
-    stores = Stores(node)
+    nodes = own_nodes(node.body)
+    names = {*stored_among(nodes), *parameters_of(node)}
+    functions: list[ast.AST] = [each for each in nodes if isinstance(each, FUNCTIONS)]
+    stores = Stores(names, nodes)
     node.body = [made for each in node.body for made in _list(stores.visit(each))]
-    mark_unsure(node)
+    mark_unsure(node, names)
     Exits().function(node)
-    mark_live(node)
+    mark_live(node, functions)
     Statements(lambda inner: _inner(inner, file), file).function(node)
 
 
@@ -158,7 +186,7 @@ def _compiled(tree: Any, function: types.FunctionType) -> types.CodeType:
         ast.copy_location(each, tree)
     for line in own:
         ast.copy_location(line, tree)
-    module = ast.fix_missing_locations(ast.Module([outer], []))
+    module = completed(ast.Module([outer], []), tree)
     code = compile(module, function.__code__.co_filename, "exec", flags=function.__code__.co_flags & _FUTURE, dont_inherit=True)
     outer_code = next(each for each in code.co_consts if isinstance(each, types.CodeType))
     made = next(each for each in outer_code.co_consts if isinstance(each, types.CodeType) and each.co_name == tree.name)
@@ -177,7 +205,7 @@ def _register(code: types.CodeType) -> None:
             _register(each)
 
 
-_trees: dict[types.CodeType, tuple[Any, types.CodeType]] = {}
+_trees: dict[tuple[str, types.CodeType], tuple[Any, types.CodeType]] = {}
 
 
 def rewrite(function: types.FunctionType) -> Rewritten:

@@ -5,6 +5,9 @@ import dataclasses
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
+
+from .._tensor import Tensor
 from ._extraction import Extraction
 
 
@@ -47,8 +50,13 @@ def variables_of(*functions: Any) -> dict[str, Variable]:
     return found
 
 
+_LEAVES = (Tensor, int, float, bool, str, type(None), _Unbound, np.ndarray)
+
+
 def _parts(value: Any, ext: Extraction) -> list[tuple[str, Any]] | None:
     """What a nest holds, by path; None for a leaf."""
+    if type(value) in _LEAVES:
+        return None
     if type(value) is dict:
         return [(f"[{key!r}]", each) for key, each in value.items()]
     if isinstance(value, tuple) and hasattr(value, "_fields"):

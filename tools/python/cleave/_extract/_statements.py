@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ._expressions import Expressions
-from ._tree import assign, function, load, parameters_of, placed, runtime, stored, text_tuple
+from ._tree import assign, children, function, load, parameters_of, placed, runtime, text_tuple, uses, walk
 
 
 #: By file, name and line of a function made here: the places that change a name last.
@@ -14,7 +14,7 @@ touched: dict[tuple[str, str, int], dict[str, tuple[int, int]]] = {}
 
 
 def _outside_blocks(node: Any) -> list[Any]:
-    return [each for each in ast.iter_child_nodes(node) if not isinstance(each, ast.stmt)]
+    return [each for each in children(node) if not isinstance(each, ast.stmt)]
 
 
 def _touched(nodes: list[Any]) -> dict[str, tuple[int, int]]:
@@ -27,7 +27,7 @@ def _touched(nodes: list[Any]) -> dict[str, tuple[int, int]]:
                 inner = node.touches = _touched([*_outside_blocks(node), *node.body, *node.orelse])  # type: ignore[union-attr]
             places.update({name: max(place, places.get(name, (0, 0))) for name, place in inner.items()})
             continue
-        for each in ast.walk(node):
+        for each in walk(node):
             name = ""
             if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Store):
                 name = each.id
@@ -54,10 +54,9 @@ def _stored(nodes: list[Any]) -> dict[str, ast.AST]:
         own = getattr(node, "binds", None)
         if own is None:
             if isinstance(node, (ast.If, ast.For, ast.While)):
-                own = {**stored(_outside_blocks(node)), **_stored(node.body),
-                       **_stored(node.orelse)}
+                own = _stored([*_outside_blocks(node), *node.body, *node.orelse])
             else:
-                own = stored(node)
+                own = uses(node).binds
             node.binds = own
         for name, each in own.items():
             names.setdefault(name, each)
@@ -111,7 +110,7 @@ class Statements:
 
     def _inside(self, name: str, parameters: list[str], nodes: list[Any], like: ast.AST, first: list[Any] | None = None) -> Any:
         """A function of statements of the user's, which bind names of the function around."""
-        names = list({**stored(first or []), **_stored(nodes)})
+        names = list({**_stored(first or []), **_stored(nodes)})
         self._in_functions.update(dict.fromkeys(names))
         made = placed(function(name, parameters, []), like)
         touched[self._file, made.name, made.lineno] = _touched(nodes)
@@ -150,7 +149,7 @@ class Statements:
 
     def _for(self, node: Any) -> list[Any]:
         number = self._number()
-        names = {**stored(node.target), **_stored(node.body)}
+        names = {**uses(node.target).binds, **_stored(node.body)}
         stop, defined, texts = self._loop(node, number, names)
         item = f"_item{number}"
         takes = placed(ast.Assign([node.target], load(item)), node.target)
@@ -160,9 +159,9 @@ class Statements:
 
     def _while(self, node: Any) -> list[Any]:
         number = self._number()
-        names = {**stored(node.test), **_stored(node.body)}
+        names = {**uses(node.test).binds, **_stored(node.body)}
         stop, defined, texts = self._loop(node, number, names)
-        tested = list(stored(node.test))
+        tested = list(uses(node.test).binds)
         self._in_functions.update(dict.fromkeys(tested))
         test = placed(function(f"_test{number}", [], [ast.Return(self._expression(node.test))]), node.test)
         if tested:

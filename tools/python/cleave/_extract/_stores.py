@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from ._tree import assign, load, own_nodes, parameters_of, placed, runtime, stored
+from ._tree import Transformer, assign, load, placed, runtime
 
 _SYMBOLS = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.MatMult: "@", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%", ast.Pow: "**",
             ast.BitAnd: "&", ast.BitOr: "|", ast.BitXor: "^", ast.LShift: "<<", ast.RShift: ">>"}
@@ -29,13 +29,14 @@ def _loaded(node: Any) -> Any:
     return node
 
 
-class Stores(ast.NodeTransformer):
+class Stores(Transformer):
     """Rewrites the stores of one function; functions inside of it come later."""
 
-    def __init__(self, function: Any) -> None:
-        self._locals = set(stored(function.body)) | set(parameters_of(function))
-        nodes = own_nodes(function.body)
-        self._writes = any(isinstance(each, ast.AugAssign) or isinstance(each, ast.Subscript) and isinstance(each.ctx, ast.Store) for each in nodes)
+    def __init__(self, names: set[str], nodes: list[ast.AST]) -> None:
+        """`names`: the local names of the function, `nodes`: its own nodes."""
+        self._locals = names
+        self._writes = any(isinstance(each, ast.AugAssign) or isinstance(each, ast.Subscript) and isinstance(each.ctx, ast.Store)
+                           for each in nodes)
         self._count = 0
 
     def visit_FunctionDef(self, node: Any) -> Any:
