@@ -377,6 +377,22 @@ def test_explain_lists_the_host_calls():
     assert [name for name, _, _ in rollout.host_calls] == ["CartPole.reset", "CartPole.step"]
 
 
+def test_a_number_of_numpy_stays_or_becomes_the_result_of_a_loop():
+    @cleave.program(device="none")
+    def chosen(n):
+        v = np.arange(4, dtype=np.int32)[1]
+        if n > 0:
+            w = 1
+        else:
+            w = 2
+            for v in range(3):
+                w = w + v
+        return v, w
+
+    for n in (1, -1):
+        agree(chosen, np.int32(n))
+
+
 def test_functions_of_one_text_in_two_files_have_errors_of_their_own(script):
     text = "import cleave\n@cleave.program(device='none')\ndef f(x):\n    return x.nothing\n"
     for name in ("first.py", "second.py"):

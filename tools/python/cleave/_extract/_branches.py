@@ -90,6 +90,8 @@ def choose(ext: Extraction, predicate: Any, then: Callable[[], Any], otherwise: 
     path = ext.enter(then.__code__)
     before = Snapshot(everything, ext)
     early = {name: zeros(*each) for name, each in ext.known.shapes.get(path, {}).items()}
+    wanted = ext.known.constants.get(path, ())
+    constants = {leaf.path: tensor_of(leaf.value, ext) for tree in before.trees.values() for leaf in tree.leaves() if leaf.path in wanted}
     first: Any = None
     owner.begin_branch(operand_of(predicate, ext), probability, place)
     ext.regions += 1
@@ -109,7 +111,7 @@ def choose(ext: Extraction, predicate: Any, then: Callable[[], Any], otherwise: 
     finally:
         ext.regions -= 1
         ext.leave()
-    merge = _Merge(ext, path, place, before, first, second, early)
+    merge = _Merge(ext, path, place, before, first, second, early, constants)
     names = [each for each in variables if each not in temporary] + [VALUE]
     try:
         results = {name: merge.tree(name) for name in names}
@@ -135,9 +137,10 @@ def choose(ext: Extraction, predicate: Any, then: Callable[[], Any], otherwise: 
 class _Merge:
     """Merges what two arms leave."""
 
-    def __init__(self, ext: Extraction, path: Any, place: Any, before: Snapshot, first: _Arm, second: _Arm, early: dict[str, Any]) -> None:
+    def __init__(self, ext: Extraction, path: Any, place: Any, before: Snapshot, first: _Arm, second: _Arm, early: dict[str, Any],
+                 constants: dict[str, Tensor]) -> None:
         self._ext, self._path, self._place, self._early = ext, path, place, early
-        self._before, self._arms = before, (first, second)
+        self._before, self._arms, self._constants = before, (first, second), constants
         self.first: list[Any] = []
         self.second: list[Any] = []
         self.names: list[str] = []
@@ -241,6 +244,8 @@ class _Merge:
                 raise _Different
         else:
             self._types(a, b, wanted)
+        if isinstance(one, (np.ndarray, np.generic)):
+            one = self._constant(a.path)
         at = len(self.first)
         # The arms are complete, the first one entirely: numbers are literals, which take the type of the other arm.
         self.first.append(_literal(one, wanted, ext))
@@ -250,6 +255,13 @@ class _Merge:
         self._weak.append(weak)
         self._shown.append((one, other))
         return lambda: self._results[at]
+
+    def _constant(self, path: str) -> Tensor:
+        """An array of NumPy's from before the branch that the first arm keeps: a constant in front of the branch, since that arm is complete."""
+        if path not in self._constants:
+            self._ext.known.constants.setdefault(self._path, set()).add(path)
+            raise Again
+        return self._constants[path]
 
     def _widened(self, tensor: Any, wanted: str) -> bool:
         if widen(self._ext, tensor, wanted):

@@ -36,6 +36,7 @@ class Known:
         self.carried: dict[Any, dict[str, None]] = {}  # parts of objects that a loop changes
         self.dtypes: dict[tuple[Any, str], str] = {}  # of values that start as numbers
         self.shapes: dict[tuple[Any, str], Any] = {}  # place holders for names that are not bound
+        self.constants: dict[Any, set[str]] = {}  # arrays of NumPy's that only the first arm of a branch keeps
         self.stale: dict[tuple[Any, str], str] = {}  # values that a loop carries and that may not be read: why
         self.links: dict[tuple[Any, str], set[str]] = {}  # the other names of what a variable holds from the second trip on
         self.results: dict[Any, Any] = {}  # of host calls: the nest and types of their results
