@@ -410,3 +410,45 @@ def test_functions_of_one_text_in_two_files_have_errors_of_their_own(script):
 def test_the_source_of_a_function_is_found_as_python_reads_it(script, text):
     function = cleave.program(script(text)["f"], device="none")
     assert function(np.float32(3)) == function.python(np.float32(3))
+
+
+def test_files_and_logged_numbers_are_written_once_while_types_are_found(tmp_path):
+    calls, rows = [], []
+    first, second = tmp_path / "first.npy", tmp_path / "second.npy"
+
+    @cleave.host
+    def moved(x):
+        calls.append("moved")
+        first.rename(second)
+        return x
+
+    @cleave.host
+    def doubled(x):
+        calls.append("doubled")
+        return x * 2
+
+    @cleave.program(device="none")
+    def written(x):
+        cleave.write_npy(str(first), x)
+        cleave.log("a", x.sum())
+        y = moved(x)
+        for i in range(3):
+            cleave.log("before", i)
+            if y.sum() > 100:
+                y = doubled(y)
+                cleave.log("after", y.sum())
+        return y
+
+    def run(x):
+        calls.clear()
+        rows.clear()
+        result, = written.run(x=x, log=lambda step, values: rows.extend((step, *each) for each in values.items())).values()
+        assert not first.exists() and np.array_equal(np.load(second), x)
+        return result.tolist()
+
+    assert run(np.float32([1, 2])) == [1, 2] and calls == ["moved"]  # the loop never calls `doubled`
+    assert rows == [(0, "a", 3), (0, "before", 0), (1, "before", 1), (2, "before", 2)]
+    for _ in range(2):  # the first run that reaches it, and one that knows its types
+        assert run(np.float32([100, 1])) == [800, 8] and calls == ["moved"] + ["doubled"] * 3
+        assert sorted(rows) == sorted([(0, "a", 101), (0, "before", 0), (1, "before", 1), (2, "before", 2), (0, "after", 202),
+                                       (1, "after", 404), (2, "after", 808)])

@@ -23,7 +23,7 @@ from .._model import Model
 from .._tensor import Tensor
 from .._where import END
 from ._builtins import BUILTINS, MATH
-from ._effects import LaterException, printed
+from ._effects import LaterException, printed, written
 from ._extraction import Extraction, current, plain
 from ._hosts import NOTHING, UNKNOWN, Call, declared_results
 from ._marks import HostMark
@@ -188,6 +188,8 @@ def _check_recursion(made: types.FunctionType, ext: Extraction) -> None:
 def _own(function: Any, ext: Extraction) -> Any:
     if function is functions.print:
         return lambda label, value: printed(ext, (_labeled(label, value),), {})
+    if function is functions.write_npy:
+        return functools.partial(written, ext)
     return function
 
 

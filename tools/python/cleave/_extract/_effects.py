@@ -5,6 +5,9 @@ import builtins
 from collections.abc import Callable
 from typing import Any, NoReturn
 
+import numpy as np
+
+from .. import functions
 from .._tensor import Tensor
 from ._branches import choose, predicate_of
 from ._extraction import Dead, Extraction, current
@@ -22,6 +25,20 @@ class LaterException:
 def printed(ext: Extraction, arguments: tuple[Any, ...], named: dict[str, Any]) -> None:
     """`print(arguments)` when the program runs."""
     Call(builtins.print, "print", "", NOTHING).record(ext, arguments, named)
+
+
+def written(ext: Extraction, path: str, x: Any) -> None:
+    """`write_npy(path, x)`. Where runs look for the types of a call, it is a call of the host like others, so that it is made once."""
+    if ext.known.searching and not (isinstance(x, Tensor) and x._known()[0] == "bf16"):
+        Call(_write_npy, "write_npy", "", NOTHING).record(ext, (path, x), {})
+    else:
+        ext.writes = True
+        functions.write_npy(path, x)
+
+
+def _write_npy(path: str, x: Any) -> None:
+    with open(path, "wb") as file:
+        np.lib.format.write_array(file, np.asarray(x), allow_pickle=False)
 
 
 def raise_(later: Callable[[], Any]) -> NoReturn:

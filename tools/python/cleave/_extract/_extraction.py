@@ -41,6 +41,7 @@ class Known:
         self.links: dict[tuple[Any, str], set[str]] = {}  # the other names of what a variable holds from the second trip on
         self.results: dict[Any, Any] = {}  # of host calls: the nest and types of their results
         self.unreached: set[Any] = set()  # calls of unknown types that the runs so far do not reach
+        self.searching = False  # runs look for the types of calls
         self.made: Any = None  # the call whose types a run has just shown
         self.logs: dict[Any, collections.deque[Any]] = {}  # results of host calls that were made already
         self.replayed: list[tuple[Any, Any]] | None = None  # the calls of a run that looks for types
@@ -75,6 +76,7 @@ class Extraction:
         self.last_return: Any = None  # where a function returned last
         self.hosts: list[tuple[str, str, _cleave.Location]] = []
         self.regions = 0
+        self.writes = False  # files are written by an operation
         self._path: list[Any] = [()]
         self._counts: list[dict[Any, int]] = [{}]
 

@@ -38,6 +38,29 @@ class _Inputs(threading.local):
 _inputs = _Inputs()
 
 
+class _Logged:
+    """A function that receives logged numbers, once each: a run that begins again logs the same numbers first."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._function = function
+        self._received: list[Any] = []  # step by step, the labels that the function has received
+        self._count = 0
+
+    def again(self) -> None:
+        """A new run begins."""
+        self._count = 0
+
+    def __call__(self, step: Any, values: dict[str, Any]) -> None:
+        if self._count < len(self._received):  # the step in which a run ended may have fewer numbers
+            values = {label: value for label, value in values.items() if label not in self._received[self._count]}
+            self._received[self._count] |= values.keys()
+        else:
+            self._received.append(set(values))
+        self._count += 1
+        if values:
+            self._function(step, values)
+
+
 class ProgramPlan(Plan):
     """The plan of an extracted program, with remarks."""
 
@@ -103,6 +126,10 @@ class ProgramModel(TracedModel):
 
     def _run(self, inputs: Any, out: Any, options: Options, more: Any = None) -> Any:
         before, _inputs.given = _inputs.given, dict(inputs)
+        logged = None
+        if self._open and callable((more or {}).get("log")):
+            logged = _Logged(more["log"])
+            more = {**more, "log": logged}
         try:
             while True:
                 for known in self._open.values():
@@ -112,6 +139,8 @@ class ProgramModel(TracedModel):
                 except Error:
                     if not self._made_again():
                         raise
+                    if logged is not None:
+                        logged.again()
                     continue
                 finally:
                     for known in self._open.values():
@@ -152,7 +181,9 @@ class ProgramModel(TracedModel):
             except Again:
                 continue
             except Probe as probe:
-                attempt.probe(probe)
+                known.searching = True
+                if not attempt.ext.writes:
+                    attempt.probe(probe)
         raise Error(f"error: `{self.name}` cannot be extracted: no fixed types of its loops and branches were found")
 
     def __repr__(self) -> str:
