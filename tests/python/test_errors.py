@@ -1,5 +1,7 @@
 """Errors: the hierarchy, the text of the command line, and the location in the user's program."""
+import os
 import pickle
+import re
 import subprocess
 import sys
 
@@ -137,3 +139,32 @@ def test_a_tensor_of_another_trace_is_a_value_error():
 def test_functions_are_called_inside_of_traces():
     with pytest.raises(RuntimeError, match="outside of a traced function"):
         cleave.exp(1.0)
+
+
+def test_a_printed_traceback_ends_at_the_users_line(tmp_path):
+    path = tmp_path / "user_program.py"
+    path.write_text("""import sys, threading
+import cleave
+@cleave.trace
+def squared(x):
+    return x @ x.nothing
+def main():
+    squared([1.0, 2.0])
+if sys.argv[1:]:
+    thread = threading.Thread(target=main)
+    thread.start()
+    thread.join()
+else:
+    main()
+""", encoding="utf-8")
+
+    def frames(*arguments, **variables):
+        ended = subprocess.run([sys.executable, str(path), *arguments], env={**os.environ, **variables}, capture_output=True, text=True)
+        assert "'Tensor' object has no attribute 'nothing'" in ended.stderr
+        return re.findall(r'File "(.*?)", line (\d+)', ended.stderr)
+
+    package = os.path.dirname(cleave.__file__)
+    mine = [int(line) for file, line in frames() if file == str(path)]
+    assert mine == [13, 7, 5]
+    assert not [file for file, _ in frames() + frames("thread") if file.startswith(package)]
+    assert [file for file, _ in frames(CLEAVE_TRACEBACK="full") if file.startswith(package)]

@@ -1,5 +1,6 @@
 """Ordinary Python functions as programs: each does what it does in Python."""
 import dataclasses
+import json
 
 import numpy as np
 import pytest
@@ -374,6 +375,18 @@ def test_explain_lists_the_host_calls():
     text = str(rollout.explain())
     assert "remark: `CartPole.step` is called on the host: it changes an object from outside of the program" in text
     assert "[-Rextracted-host-call]" in text
+    plan = rollout.explain()
+    found = [each for each in plan.json()["diagnostics"] if each["kind"] == "extracted-host-call"]
+    assert found == [each for each in plan.json()["diagnostics"] if each["kind"] == "extracted-host-call"]
+    assert [each["severity"] for each in found] == ["remark", "remark"] and "`CartPole.step` is called" in found[1]["message"]
+    assert [each["fingerprint"] for each in found] == ["extracted-host-call:CartPole.reset:1", "extracted-host-call:CartPole.step:1"]
+    run = json.loads(plan.sarif())["runs"][0]
+    results = [each for each in run["results"] if each["ruleId"] == "extracted-host-call"]
+    assert [each["message"]["text"] for each in results] == [each["message"] for each in found]
+    for result, each in zip(results, found):
+        assert run["tool"]["driver"]["rules"][result["ruleIndex"]]["id"] == "extracted-host-call"
+        place = result["locations"][0]["physicalLocation"]
+        assert place["region"]["startLine"] == each["location"]["line"] and place["artifactLocation"]["uri"].endswith("test_program.py")
     assert [name for name, _, _ in rollout.host_calls] == ["CartPole.reset", "CartPole.step"]
 
 

@@ -11,7 +11,7 @@ functions; so are NumPy's further names (`cleave.median`, `cleave.linalg.norm`),
 """
 from __future__ import annotations
 
-from . import fft as _fft, _elementary, _namespace, _shapes, _sources, _statistics, functions, linalg, optim, random
+from . import fft as _fft, _elementary, _namespace, _shapes, _sources, _statistics, _tracebacks, functions, linalg, optim, random
 from ._cleave import Diagnostic, Location, Note
 from ._cleave import version as __version__
 from ._control import Batches, Until, batches, cond, for_loop, until, while_loop
@@ -36,6 +36,7 @@ from ._statistics import *  # type: ignore[assignment]  # noqa: F403
 from ._trace import TracedModel, allow, constant, named, parameter, place, recompute, scope, trace
 from ._types import Type
 
+_tracebacks.install()
 fft = _fft  # type: ignore[assignment]  # in place of the function of the vocabulary, which this module also is
 
 __all__ = [

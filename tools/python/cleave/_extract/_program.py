@@ -22,6 +22,7 @@ from .._types import Type, TypeLike
 from .._where import run_traced
 from ._extraction import Again, Dead, Extraction, Known, Mistake, Probe, extractions
 from ._marks import HostMark
+from ._remarks import ProgramPlan
 from ._rewrite import NotExtracted, Rewritten, is_rewritten, rewrite
 
 _MOST_TRIES = 200
@@ -61,17 +62,6 @@ class _Logged:
             self._function(step, values)
 
 
-class ProgramPlan(Plan):
-    """The plan of an extracted program, with remarks."""
-
-    def __init__(self, raw: Any, remarks: list[str]) -> None:
-        super().__init__(raw)
-        self._remarks = remarks
-
-    def __str__(self) -> str:
-        return "\n".join([super().__str__(), *self._remarks])
-
-
 class ProgramModel(TracedModel):
     """An extracted Python function: a Model that is called like the function, with arrays."""
 
@@ -101,9 +91,7 @@ class ProgramModel(TracedModel):
     def explain(self, inputs: Any = None, /, **options: Any) -> Plan:
         """The plan, as of every Model; its report lists the host calls that were found, with the reason of each."""
         plan = super().explain(inputs, **options)
-        remarks = [f"{place.file}:{place.line}:{place.column}: remark: `{name}` is called on the host: {why} [-Rextracted-host-call]"
-                   for name, why, place in self.host_calls]
-        return ProgramPlan(plan._raw, remarks)
+        return ProgramPlan(plan._raw, self.host_calls)
 
     def _rewrite(self) -> Rewritten:
         if self._rewritten is None:
