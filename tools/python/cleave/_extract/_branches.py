@@ -257,7 +257,8 @@ class _Merge:
         return lambda: self._results[at]
 
     def _constant(self, path: str) -> Tensor:
-        """An array of NumPy's from before the branch that the first arm keeps: a constant in front of the branch, since that arm is complete."""
+        """An array of NumPy's from before the branch that the first arm keeps: a constant in front of the branch, since that arm is
+        complete."""
         if path not in self._constants:
             self._ext.known.constants.setdefault(self._path, set()).add(path)
             raise Again
@@ -293,7 +294,8 @@ class _Merge:
         one, other = outline(a), outline(b)
         if name == RESULT:
             part = a.path.replace(RESULT, "")
-            return f"the function returns {one} at one place and {other} at another{', in ' + part if part else ''}; a program returns one type"
+            where = ", in " + part if part else ""
+            return f"the function returns {one} at one place and {other} at another{where}; a program returns one type"
         both = f"{one} after one arm of the branch at line {self._place.line} and {other} after the other"
         return f"`{a.path or name}` is {both}; both arms give one type" if name else f"the value is {both}; both arms give one type"
 

@@ -111,7 +111,8 @@ def _is_numpy(function: Any) -> bool:
 
 def _host(function: Any, ext: Extraction, results: Any, why: str) -> Any:
     name = getattr(function, "__name__", None) or type(function).__name__
-    if isinstance(function, (types.MethodType, types.BuiltinMethodType)) and not isinstance(getattr(function, "__self__", None), types.ModuleType):
+    owner = getattr(function, "__self__", None)
+    if isinstance(function, (types.MethodType, types.BuiltinMethodType)) and not isinstance(owner, types.ModuleType):
         name = f"{type(function.__self__).__name__}.{name}"
     return _hosted(ext, Call(function, name, why, _annotated(function, results)))
 
@@ -167,7 +168,8 @@ def _simple_lambda(function: types.FunctionType) -> bool:
     """Whether a lambda can be called as it is: it has no branches and calls."""
     import dis
 
-    return not any(each.opname.startswith(("POP_JUMP", "JUMP_IF", "CALL", "FOR_ITER", "PRECALL")) for each in dis.get_instructions(function))
+    branching = ("POP_JUMP", "JUMP_IF", "CALL", "FOR_ITER", "PRECALL")
+    return not any(each.opname.startswith(branching) for each in dis.get_instructions(function))
 
 
 def _reject(function: Any, ext: Extraction) -> Any:
@@ -240,8 +242,8 @@ def _of_differentiable(function: Differentiable, ext: Extraction) -> Any:
     if not isinstance(declared, HostDeclaration) or declared.pure or function.rule is not None or callable(declared.results):
         return function
     inner = function.__wrapped__  # type: ignore[attr-defined]
-    return _hosted(ext, Call(inner, declared.name or inner.__name__, "", declared_results(declared.results), declared.pure, declared.seconds,
-                             declared.deadline, declared.copy))
+    return _hosted(ext, Call(inner, declared.name or inner.__name__, "", declared_results(declared.results), declared.pure,
+                             declared.seconds, declared.deadline, declared.copy))
 
 
 def _of_class(made: Any, ext: Extraction) -> Any:
@@ -354,7 +356,8 @@ def _math(function: Any, arguments: tuple[Any, ...]) -> Any:
 def _of_numpy(function: Any, ext: Extraction, results: Any) -> Any:
     name = getattr(function, "__name__", "")
     module = (getattr(function, "__module__", None) or "numpy").split(".")
-    if len(module) > 1 and module[1] in _UNRANDOM or isinstance(getattr(function, "__self__", None), (np.random.Generator, np.random.RandomState)):
+    drawn = isinstance(getattr(function, "__self__", None), (np.random.Generator, np.random.RandomState))
+    if len(module) > 1 and module[1] in _UNRANDOM or drawn:
         return _host(function, ext, results, "random numbers of NumPy are made on the host")
     if name in _EFFECTS:
         return _host(function, ext, results, "it reads or writes a file")

@@ -20,7 +20,8 @@ from ._walks import Unrolled, walk_of
 Names = tuple[str, ...]
 
 
-def for_(iterable: Any, body: Callable[[Any], None], stop: Callable[[], Any] | None, carried: Names, temporary: Names, after: Names) -> None:
+def for_(iterable: Any, body: Callable[[Any], None], stop: Callable[[], Any] | None, carried: Names, temporary: Names,
+         after: Names) -> None:
     ext = current()
     if ext is None:
         for item in iterable:
@@ -366,7 +367,8 @@ class _While(_Loop):
 
 
 def _end_run(ext: Extraction, place: Any) -> None:
-    """Ends a run that looks for the types of a call at the end of the first trip that does not come to it: the rest of the body is missing."""
+    """Ends a run that looks for the types of a call at the end of the first trip that does not come to it: the rest of the body is
+    missing."""
 
     def ending() -> None:
         raise RuntimeError("the call was not reached")

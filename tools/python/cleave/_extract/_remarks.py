@@ -1,4 +1,5 @@
-"""The plan of an extracted program: remarks about the calls that were found to be the host's join the diagnostics of its texts and documents."""
+"""The plan of an extracted program: remarks about the calls that were found to be the host's join the diagnostics of its texts and
+documents."""
 from __future__ import annotations
 
 import json
@@ -10,8 +11,8 @@ from .._plan import Plan
 
 KIND = "extracted-host-call"
 _SUMMARY = "a call that the program makes on the host"
-_HELP = ("A function that is not extracted is called on the host, in its place. The message says why; a function of NumPy or cleave in its place "
-         "is an operation of the program.")
+_HELP = ("A function that is not extracted is called on the host, in its place. The message says why; a function of NumPy or cleave in its "
+         "place is an operation of the program.")
 
 
 class ProgramPlan(Plan):
