@@ -162,7 +162,7 @@ TEST(Machine, EveryMistakeHasItsPlace) {
       {"accelerators:", "peers: [{between: [0, 1], latency_seconds: 0, bytes_per_second: 1}]\naccelerators:",
        "there is no accelerator `1`; the machine has one", 8, 23},
       {"accelerators:", "peers: [{between: some, latency_seconds: 0, bytes_per_second: 1}]\naccelerators:",
-       "`between` must be two accelerators, as in `[0, 1]`, or `all`", 8, 18},
+       "`between` must be two accelerators, as in `[0, 1]`, or `all`", 8, 19},
       {"machine: box", "machine: [box", "", 3, 5},
       {"machine: box", "machine: {a: b}", "`machine` must be a text", 1, 10},
   };
@@ -246,7 +246,7 @@ TEST(Machine, MistakesInPeersHaveTheirPlace) {
     const auto machine = Machine::parse(three_accelerators("peers:\n" + peers), "box.yaml");
     ASSERT_FALSE(machine.ok()) << peers;
     EXPECT_THAT(machine.error().message, HasSubstr(message));
-    EXPECT_GE(machine.error().location.line, 28);
+    EXPECT_GE(machine.error().location.line, 27);
   }
 }
 
