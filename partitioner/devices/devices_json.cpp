@@ -14,6 +14,11 @@ void append_number(std::string& out, double number) {
   out.append(buffer, end);
 }
 
+const char* direction_name(const RoutedTransfer& transfer) {
+  if (transfer.from == kHost) return "host_to_accelerator";
+  return transfer.to == kHost ? "accelerator_to_host" : "accelerator_to_accelerator";
+}
+
 /// `otherwise(item)` for items without a list.
 template <class Otherwise>
 Status spread(const std::vector<Each>& lists, std::size_t items, DeviceProblem& problem,
@@ -97,8 +102,8 @@ std::string placed_devices_json(const std::vector<std::int32_t>& region_in_file,
   out += "],\n \"transfers\": [";
   for (std::size_t i = 0; i < placement.transfers.size(); ++i) {
     const RoutedTransfer& transfer = placement.transfers[i];
-    out += (i == 0 ? "\n  {\"value\": " : ",\n  {\"value\": ") + std::to_string(transfer.value) + ", \"from\": \"" +
-           device_name(transfer.from) + "\", \"to\": \"" + device_name(transfer.to) +
+    out += (i == 0 ? "\n  {\"value\": " : ",\n  {\"value\": ") + std::to_string(transfer.value) + ", \"direction\": \"" +
+           direction_name(transfer) + "\", \"from\": \"" + device_name(transfer.from) + "\", \"to\": \"" + device_name(transfer.to) +
            "\", \"region\": " + std::to_string(region_in_file[static_cast<std::size_t>(transfer.region)]) + "}";
   }
   out += "],\n \"solve_seconds\": ";

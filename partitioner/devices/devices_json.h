@@ -14,7 +14,7 @@ namespace cleave::planner {
 /// number, or a list has not one number an accelerator.
 Result<DeviceProblem> device_problem(LoadedProblem loaded, std::size_t count);
 
-/// {objective_seconds, bound_seconds, gap, nodes, transfers: [{value, from, to, region}], solve_seconds}
+/// {objective_seconds, bound_seconds, gap, nodes, transfers: [{value, direction, from, to, region}], solve_seconds}
 std::string placed_devices_json(const std::vector<std::int32_t>& region_in_file, const PlacedDevices& placement);
 
 }  // namespace cleave::planner

@@ -106,7 +106,7 @@ std::vector<std::int32_t> of_classes(const DeviceClasses& classes, const std::ve
 
 }  // namespace
 
-std::vector<std::vector<std::int32_t>> linear_orders(const DeviceProblem& problem, const DeviceClasses& classes) {
+std::vector<std::vector<std::int32_t>> linear_orders(const DeviceProblem& problem, const DeviceClasses& classes, std::uint64_t random) {
   const NodeGraph graph = node_graph(problem);
   std::vector<std::vector<std::int32_t>> orders;
   std::set<std::vector<std::int32_t>> known;
@@ -120,7 +120,7 @@ std::vector<std::vector<std::int32_t>> linear_orders(const DeviceProblem& proble
   for (const bool backward : {false, true}) {
     for (const NextNode rule : {NextNode::newest, NextNode::oldest, NextNode::closing})
       add(TopologicalSort(graph, backward).run(rule, 0), backward);
-    for (std::uint64_t seed = 1; seed <= 3; ++seed) add(TopologicalSort(graph, backward).run(NextNode::random, seed), backward);
+    for (std::uint64_t seed = 1; seed <= random; ++seed) add(TopologicalSort(graph, backward).run(NextNode::random, seed), backward);
   }
   return orders;
 }

@@ -598,6 +598,15 @@ TEST_F(CliTest, PlanSolvesBareProblems) {
   EXPECT_EQ(document["objective_seconds"], 3);
   EXPECT_EQ(document["nodes"][1]["on"], json({"accelerator:0"}));
   EXPECT_EQ(document["transfers"], json::array({{{"value", 0}, {"direction", "host_to_accelerator"}, {"region", 0}}}));
+  const CommandResult latency = run("plan problem.json --objective latency --accelerators 2");
+  ASSERT_EQ(latency.code, 0) << latency.err;
+  const json of_one_run = json::parse(latency.out);
+  EXPECT_EQ(of_one_run["objective_seconds"], 3) << "a copy of 2 s and 1 s of work, against 5 s on the host";
+  ASSERT_EQ(of_one_run["transfers"].size(), 1U);
+  EXPECT_EQ(of_one_run["transfers"][0]["direction"], "host_to_accelerator");
+  EXPECT_EQ(of_one_run["transfers"][0]["from"], "host");
+  EXPECT_EQ(of_one_run["transfers"][0]["to"], of_one_run["nodes"][1]["on"][0]);
+  EXPECT_EQ(run("plan problem.json --objective latency --contiguous").code, 2);
   write_file(folder_.path("bad.json"), R"({"regions": [{"parent": 0, "frequency": 1}], "nodes": [], "values": [], "uses": []})");
   const CommandResult bad = run("plan bad.json");
   EXPECT_EQ(bad.code, 1);

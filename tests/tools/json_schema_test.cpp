@@ -169,6 +169,7 @@ TEST(Commands, WriteWhatTheirSchemasSay) {
       {"apply", "apply " + trip + " " + id_of(trip) + " -o edited.yaml"},
       {"apply", "apply bad.yaml 1234"},
       {"plan", "plan problem.json"},
+      {"plan", "plan problem.json --accelerators 2 --objective latency"},
       {"plan", "plan bad.yaml"},
       {"devices", "devices"},
       {"compile", "compile " + trip + " -o trip.plan"},

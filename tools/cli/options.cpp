@@ -521,7 +521,7 @@ void Definitions::add_plain_commands() {
   add_choice(*plan, "--solver", options_.solver, {"flat", "boost"}, "both give the same plan", "SOLVER");
   plan->add_option("--accelerator-memory", options_.accelerator_memory, "capacity: BYTES, or PERCENT of the nodes' total")
       ->type_name("SIZE");
-  add_choice(*plan, "--objective", options_.objective, {"cost", "throughput"}, "default cost", "GOAL");
+  add_choice(*plan, "--objective", options_.objective, {"cost", "latency", "throughput"}, "default cost", "GOAL");
   add_number(*plan, "--accelerators", options_.accelerators, 1, 63, "their number; default: as the problem lists them, or 1");
   plan->add_flag("--contiguous", options_.contiguous, "throughput: one piece of an order of the operations a device");
   CLI::App* devices =

@@ -105,7 +105,7 @@ struct Options {
   std::string format = "cleave";
   std::string solver;
   std::string accelerator_memory;
-  std::string objective = "cost";  ///< plan: cost, throughput
+  std::string objective = "cost";  ///< plan: cost, latency, throughput
   std::int64_t accelerators = 0;   ///< plan: their number; 0: as the problem says
   bool contiguous = false;         ///< plan: each device takes one piece of an order of the operations
 

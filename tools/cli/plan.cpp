@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "partitioner/devices/devices_json.h"
+#include "partitioner/devices/latency.h"
 #include "partitioner/devices/least_cost.h"
 #include "partitioner/devices/throughput.h"
 #include "partitioner/solver/problem_json.h"
@@ -34,8 +35,9 @@ int plan_for_devices(const Console& console, const Options& options, LoadedProbl
   const std::vector<std::int32_t> region_in_file = loaded.region_in_file;
   const auto problem = device_problem(std::move(loaded), static_cast<std::size_t>(options.accelerators));
   if (!problem) return console.fail(Error{options.model + ": " + problem.error().message});
-  const auto placement =
-      options.objective == "cost" ? place_by_cost(*problem) : place_by_throughput(*problem, {.contiguous = options.contiguous});
+  const auto placement = options.objective == "cost"      ? place_by_cost(*problem)
+                         : options.objective == "latency" ? place_by_latency(*problem)
+                                                          : place_by_throughput(*problem, {.contiguous = options.contiguous});
   if (!placement) return console.fail(placement.error());
   console.document(placed_devices_json(region_in_file, *placement) + "\n");
   return kDone;
@@ -50,7 +52,7 @@ int plan_command(const Options& options) {
   if (!loaded) return console.fail(loaded.error());
   if (!options.accelerator_memory.empty())
     if (Status set = set_accelerator_memory(loaded->problem, options.accelerator_memory); !set) return console.fail(set.error());
-  if (options.contiguous && options.objective == "cost")
+  if (options.contiguous && options.objective != "throughput")
     return console.fail(Error{"`--contiguous` needs `--objective throughput`", {}, ErrorKind::usage});
   if (!is_two_sided(options, *loaded)) return plan_for_devices(console, options, *std::move(loaded));
   const auto placement = solve(loaded->problem, {.solver = options.solver == "boost" ? Solver::boost : Solver::flat});
