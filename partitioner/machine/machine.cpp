@@ -36,10 +36,30 @@ double DeviceRates::product_flops(Precision precision) const {
   return flops[static_cast<std::size_t>(precision == Precision::bf16 ? DType::bf16 : DType::f32)];
 }
 
+namespace {
+
+const Machine::Peer* find_peer(const Machine& machine, DeviceId a, DeviceId b) {
+  const auto [first, second] = std::minmax(a.index, b.index);
+  for (const Machine::Peer& peer : machine.peers)
+    if (peer.first.index == first && peer.second.index == second) return &peer;
+  return nullptr;
+}
+
+}  // namespace
+
 const LinkDirection& Machine::link(DeviceId from, DeviceId to) const {
+  if (from != kHost && to != kHost) {
+    const Peer* peer = find_peer(*this, from, to);
+    CLEAVE_CHECK(peer != nullptr, "no link joins these accelerators");
+    return peer->link;
+  }
   const std::size_t far = (from == kHost ? to : from).index - std::size_t{1};
   CLEAVE_CHECK((from == kHost) != (to == kHost) && far < accelerators.size(), "no link joins these devices");
   return from == kHost ? accelerators[far].host_to_accelerator : accelerators[far].accelerator_to_host;
+}
+
+bool Machine::has_peer(DeviceId a, DeviceId b) const {
+  return find_peer(*this, a, b) != nullptr;
 }
 
 std::vector<std::string> Machine::shipped_names() {

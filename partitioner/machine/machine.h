@@ -59,17 +59,28 @@ struct DeviceRates {
   [[nodiscard]] const Efficiency& efficiency_of(CostClass of) const { return efficiency[static_cast<std::size_t>(of)]; }
 };
 
-/// A host, its accelerator and the link between them: `Result<Machine> machine = Machine::find("h200");`
+/// A host, its accelerators and the links between them: `Result<Machine> machine = Machine::find("h200");`
 struct Machine {
+  /// A link between two accelerators that does not pass the host; both directions cost the same.
+  struct Peer {
+    DeviceId first, second;  ///< `first` has the smaller number
+    LinkDirection link;
+  };
+
+  static constexpr std::size_t kMostAccelerators = 63;
+
   std::string name;
   std::string provenance;  ///< measured, datasheet or assumed
   DeviceRates host;
-  std::vector<DeviceRates> accelerators;  ///< currently always one
+  std::vector<DeviceRates> accelerators;  ///< device i + 1 is accelerators[i]; a machine file gives at least one
+  std::vector<Peer> peers;                ///< ascending; pairs that are not listed copy through the host's memory
 
-  /// The cost of copies from one device to another; one of them must be the host.
+  /// The cost of copies from one device to another; one of them must be the host, or has_peer(from, to).
   [[nodiscard]] const LinkDirection& link(DeviceId from, DeviceId to) const;
+  /// Whether a link joins two accelerators directly.
+  [[nodiscard]] bool has_peer(DeviceId a, DeviceId b) const;
 
-  /// A shipped machine: `simulated` or `h200`. The files are compiled in.
+  /// A shipped machine: `simulated`, `simulated-4`, `h200` or `h200-8`. The files are compiled in.
   static Result<Machine> shipped(std::string_view name);
   static std::vector<std::string> shipped_names();
   /// Parses a machine file; errors carry line and column.

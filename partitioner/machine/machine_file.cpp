@@ -132,11 +132,90 @@ class Reader {
     if (root["accelerator"] && root["accelerators"]) fail(root.Mark(), "`accelerator` and `accelerators` are two names for one key");
     const YAML::Node list = root["accelerators"] ? root["accelerators"] : root["accelerator"];
     if (!list) return fail(root.Mark(), "the machine file lacks `accelerators`");
-    if (list.IsSequence() && list.size() > 1) return fail(list[1].Mark(), "more than one accelerator is not supported yet");
     if (list.IsSequence() && list.size() == 0) return fail(list.Mark(), "`accelerators` is empty");
+    if (list.IsSequence()) {
+      for (const auto& node : list) read_accelerators(node, root["link"], machine);
+    } else {
+      read_accelerators(list, root["link"], machine);
+    }
+    if (root["peers"]) read_peers(root["peers"], machine);
+  }
+
+  /// Reads one entry of the list, which stands for `count` equal accelerators.
+  void read_accelerators(const YAML::Node& node, const YAML::Node& outer_link, Machine& machine) {
+    if (error_) return;
     DeviceRates accelerator;
-    read_accelerator(list.IsSequence() ? list[0] : list, root["link"], accelerator);
-    machine.accelerators.push_back(std::move(accelerator));
+    read_accelerator(node, outer_link, accelerator);
+    if (error_) return;
+    const std::size_t count = node["count"] ? whole_number(node["count"], "`count`", Machine::kMostAccelerators) : 1;
+    if (machine.accelerators.size() + count > Machine::kMostAccelerators)
+      fail((node["count"] ? node["count"] : node).Mark(), "a machine has at most " + std::to_string(Machine::kMostAccelerators) +
+                                                              " accelerators, but this makes it " +
+                                                              std::to_string(machine.accelerators.size() + count));
+    if (!error_) machine.accelerators.insert(machine.accelerators.end(), count, accelerator);
+  }
+
+  void read_peers(const YAML::Node& list, Machine& machine) {
+    if (error_) return;
+    if (!list.IsSequence()) return fail(list.Mark(), "`peers` must be a list");
+    const std::size_t count = machine.accelerators.size();
+    std::optional<LinkDirection> all;
+    for (const auto& node : list) {
+      if (!map(node, "a peer", planner::peer_keys())) return;
+      Machine::Peer peer;
+      const YAML::Node between = node["between"];
+      const bool every = between.IsScalar() && between.Scalar() == "all";
+      if (!every && (!between.IsSequence() || between.size() != 2))
+        return fail(between.Mark(), "`between` must be two accelerators, as in `[0, 1]`, or `all`");
+      if (!every) {
+        const std::size_t a = accelerator_number(between[0], count), b = accelerator_number(between[1], count);
+        if (error_) return;
+        if (a == b) return fail(between.Mark(), "`between` must name two accelerators, not " + std::to_string(a) + " twice");
+        peer.first = DeviceId(std::min(a, b) + 1);
+        peer.second = DeviceId(std::max(a, b) + 1);
+        if (machine.has_peer(peer.first, peer.second)) return fail(between.Mark(), "the link between these accelerators is given twice");
+      } else if (all) {
+        return fail(between.Mark(), "`between: all` is given twice");
+      }
+      read_line(node, peer.link);
+      if (error_) return;
+      if (every) {
+        all = peer.link;
+      } else {
+        machine.peers.push_back(std::move(peer));
+      }
+    }
+    if (all) link_others(*all, machine);
+    std::sort(machine.peers.begin(), machine.peers.end(), [](const Machine::Peer& a, const Machine::Peer& b) {
+      return a.first == b.first ? a.second.index < b.second.index : a.first.index < b.first.index;
+    });
+  }
+
+  /// Joins the pairs of accelerators that have no link.
+  static void link_others(const LinkDirection& link, Machine& machine) {
+    std::vector<Machine::Peer> others;
+    for (std::size_t a = 1; a <= machine.accelerators.size(); ++a) {
+      for (std::size_t b = a + 1; b <= machine.accelerators.size(); ++b)
+        if (!machine.has_peer(DeviceId(a), DeviceId(b))) others.push_back({DeviceId(a), DeviceId(b), link});
+    }
+    machine.peers.insert(machine.peers.end(), others.begin(), others.end());
+  }
+
+  std::size_t accelerator_number(const YAML::Node& node, std::size_t count) {
+    const double value = number(node, "an accelerator of `between`", true);
+    if (error_) return 0;
+    if (value == std::floor(value) && value < static_cast<double>(count)) return static_cast<std::size_t>(value);
+    fail(node.Mark(), "there is no accelerator `" + node.Scalar() + "`; " +
+                          (count == 1 ? "the machine has one" : "they are 0 to " + std::to_string(count - 1)));
+    return 0;
+  }
+
+  /// Reads an integer from 1 to `most`.
+  std::size_t whole_number(const YAML::Node& node, const std::string& what, std::size_t most) {
+    const double value = number(node, what);
+    if (!error_ && (value != std::floor(value) || value > static_cast<double>(most)))
+      fail(node.Mark(), what + " must be a whole number, at most " + std::to_string(most));
+    return error_ ? 1 : static_cast<std::size_t>(value);
   }
 
   void read_host(const YAML::Node& node, DeviceRates& rates) {
@@ -159,10 +238,14 @@ class Reader {
 
   void read_direction(const YAML::Node& node, const std::string& what, LinkDirection& direction) {
     if (!map(node, what, planner::link_direction_keys())) return;
+    read_line(node, direction);
+    if (node["pageable_points"]) direction.pageable_points = points(node["pageable_points"], "`pageable_points`");
+  }
+
+  void read_line(const YAML::Node& node, LinkDirection& direction) {
     direction.latency_seconds = number(node["latency_seconds"], "`latency_seconds`", true);
     direction.bytes_per_second = number(node["bytes_per_second"], "`bytes_per_second`");
     if (node["points"]) direction.points = points(node["points"], "`points`");
-    if (node["pageable_points"]) direction.pageable_points = points(node["pageable_points"], "`pageable_points`");
   }
 
   void read_rates(const YAML::Node& node, DeviceRates& rates, const planner::MachineKeys& flops) {
@@ -187,9 +270,7 @@ class Reader {
   }
 
   void read_threads(const YAML::Node& node, DeviceRates& rates) {
-    const double threads = number(node, "`threads`");
-    if (!error_ && (threads != std::floor(threads) || threads > 65536))
-      fail(node.Mark(), "`threads` must be a whole number, at most 65536");
+    const std::size_t threads = whole_number(node, "`threads`", 65536);
     if (!error_) rates.threads = static_cast<int>(threads);
   }
 

@@ -7,7 +7,7 @@
 namespace cleave::planner {
 
 const MachineKeys& machine_file_keys() {
-  static const MachineKeys keys = {{"machine", "provenance", "host", "accelerator", "accelerators", "link"},
+  static const MachineKeys keys = {{"machine", "provenance", "host", "accelerator", "accelerators", "link", "peers"},
                                    {"machine", "provenance", "host"}};
   return keys;
 }
@@ -21,7 +21,7 @@ const MachineKeys& host_keys() {
 
 const MachineKeys& accelerator_keys() {
   static const MachineKeys keys = {{"name", "flops", "bytes_per_second", "overhead_seconds", "trip_seconds", "memory_bytes", "efficiency",
-                                    "points", "control_flow", "link"},
+                                    "points", "control_flow", "link", "count"},
                                    {"flops", "bytes_per_second"}};
   return keys;
 }
@@ -61,6 +61,12 @@ const MachineKeys& class_efficiency_keys() {
 
 const MachineKeys& link_keys() {
   static const MachineKeys keys = {{"host_to_accelerator", "accelerator_to_host"}, {"host_to_accelerator", "accelerator_to_host"}};
+  return keys;
+}
+
+const MachineKeys& peer_keys() {
+  static const MachineKeys keys = {{"between", "latency_seconds", "bytes_per_second", "points"},
+                                   {"between", "latency_seconds", "bytes_per_second"}};
   return keys;
 }
 

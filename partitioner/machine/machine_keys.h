@@ -20,5 +20,6 @@ const MachineKeys& efficiency_keys();         ///< by class of operations
 const MachineKeys& class_efficiency_keys();
 const MachineKeys& link_keys();
 const MachineKeys& link_direction_keys();
+const MachineKeys& peer_keys();
 
 }  // namespace cleave::planner

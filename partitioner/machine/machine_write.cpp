@@ -1,6 +1,7 @@
 // to_yaml(): writes a machine file that Machine::parse reads back as the same numbers.
 #include <array>
 #include <charconv>
+#include <utility>
 
 #include "partitioner/machine/machine.h"
 
@@ -66,6 +67,26 @@ std::string rates(const DeviceRates& device, const std::string& indent) {
   return text;
 }
 
+/// The links between accelerators; one entry if all pairs have the same.
+std::string peers(const Machine& machine) {
+  if (machine.peers.empty()) return {};
+  const auto line = [](const LinkDirection& link) {
+    std::string text = "latency_seconds: " + number(link.latency_seconds) + ", bytes_per_second: " + number(link.bytes_per_second);
+    if (!link.points.empty()) text += ", points: " + list(link.points);
+    return text;
+  };
+  const std::size_t count = machine.accelerators.size();
+  bool equal = machine.peers.size() == count * (count - 1) / 2;
+  for (const Machine::Peer& peer : machine.peers) equal = equal && line(peer.link) == line(machine.peers[0].link);
+  if (equal) return "peers:\n  - {between: all, " + line(machine.peers[0].link) + "}\n";
+  std::string text = "peers:\n";
+  for (const Machine::Peer& peer : machine.peers) {
+    text += "  - {between: [" + std::to_string(peer.first.index - 1) + ", " + std::to_string(peer.second.index - 1) + "], " +
+            line(peer.link) + "}\n";
+  }
+  return text;
+}
+
 std::string direction(const char* name, const LinkDirection& link, const std::string& indent) {
   std::string text = indent + name + ":\n";
   text += indent + "  latency_seconds: " + number(link.latency_seconds) + "\n";
@@ -75,19 +96,36 @@ std::string direction(const char* name, const LinkDirection& link, const std::st
   return text;
 }
 
+std::string accelerator(const DeviceRates& device) {
+  std::string text = "  - name: " + quoted(device.name) + "\n" + rates(device, "    ");
+  text += "    control_flow: " + device.control_flow + "\n    link:\n";
+  text += direction("host_to_accelerator", device.host_to_accelerator, "      ");
+  return text + direction("accelerator_to_host", device.accelerator_to_host, "      ");
+}
+
 }  // namespace
 
 std::string to_yaml(const Machine& machine) {
   std::string text = "machine: " + quoted(machine.name) + "\nprovenance: " + machine.provenance + "\nhost:\n";
   text += "  name: " + quoted(machine.host.name) + "\n" + rates(machine.host, "  ");
   text += "accelerators:\n";
+  std::string entry;
+  std::size_t equal = 0;  // consecutive accelerators with one text
+  const auto end_entry = [&] {
+    text += entry;
+    if (equal > 1) text += "    count: " + std::to_string(equal) + "\n";
+  };
   for (const DeviceRates& device : machine.accelerators) {
-    text += "  - name: " + quoted(device.name) + "\n" + rates(device, "    ");
-    text += "    control_flow: " + device.control_flow + "\n    link:\n";
-    text += direction("host_to_accelerator", device.host_to_accelerator, "      ");
-    text += direction("accelerator_to_host", device.accelerator_to_host, "      ");
+    std::string next = accelerator(device);
+    if (next != entry) {
+      end_entry();
+      entry = std::move(next);
+      equal = 0;
+    }
+    ++equal;
   }
-  return text;
+  end_entry();
+  return text + peers(machine);
 }
 
 }  // namespace cleave

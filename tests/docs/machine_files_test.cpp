@@ -69,7 +69,8 @@ TEST(MachineFiles, EveryKeyIsInTheDocumentAndInTheReader) {
   expect_same_keys(table["A class in efficiency"], class_efficiency_keys());
   expect_same_keys(table["link"], link_keys());
   expect_same_keys(table["host_to_accelerator and accelerator_to_host"], link_direction_keys());
-  EXPECT_EQ(table.size(), 8U) << "a table of keys that this test does not compare";
+  expect_same_keys(table["peers"], peer_keys());
+  EXPECT_EQ(table.size(), 9U) << "a table of keys that this test does not compare";
 }
 
 TEST(MachineFiles, DefaultsAreThoseOfTheReader) {
@@ -79,6 +80,7 @@ TEST(MachineFiles, DefaultsAreThoseOfTheReader) {
   const std::map<std::string, std::string> defaults = {
       {"overhead_seconds", std::to_string(static_cast<int>(machine->host.overhead_seconds))},
       {"memory_bytes", std::to_string(static_cast<int>(machine->host.memory_bytes))},
+      {"count", std::to_string(machine->accelerators.size())},
       {"control_flow", "`" + machine->accelerators[0].control_flow + "`"}};
   auto table = tables();
   for (const char* device : {"host", "accelerators"}) {

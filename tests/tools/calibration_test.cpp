@@ -81,7 +81,15 @@ void expect_reads_back(const Machine& machine) {
   EXPECT_EQ(read->provenance, machine.provenance);
   expect_same(read->host, machine.host);
   ASSERT_EQ(read->accelerators.size(), machine.accelerators.size());
-  expect_same(read->accelerators[0], machine.accelerators[0]);
+  for (std::size_t i = 0; i < machine.accelerators.size(); ++i) expect_same(read->accelerators[i], machine.accelerators[i]);
+  ASSERT_EQ(read->peers.size(), machine.peers.size());
+  for (std::size_t i = 0; i < machine.peers.size(); ++i) {
+    EXPECT_EQ(read->peers[i].first, machine.peers[i].first);
+    EXPECT_EQ(read->peers[i].second, machine.peers[i].second);
+    EXPECT_EQ(read->peers[i].link.latency_seconds, machine.peers[i].link.latency_seconds);
+    EXPECT_EQ(read->peers[i].link.bytes_per_second, machine.peers[i].link.bytes_per_second);
+    EXPECT_EQ(read->peers[i].link.points, machine.peers[i].link.points);
+  }
 }
 
 TEST(MachineFile, ReadsBackWhatWasWritten) {
@@ -101,6 +109,11 @@ TEST(MachineFile, ReadsBackWhatWasWritten) {
   odd.accelerators[0].points["matmul/f32"] = {{1, 0.1}, {3, 1.0 / 3}};
   odd.accelerators[0].host_to_accelerator.pageable_points = {{4096, 1e-20}, {8192, 2.5e-6}};
   expect_reads_back(odd);
+  Machine unlike = *Machine::shipped("simulated-4");
+  unlike.accelerators[2].overhead_seconds = 1;
+  unlike.peers.erase(unlike.peers.begin() + 1);
+  unlike.peers[0].link.points = {{10, 1.0 / 3}, {20, 1}};
+  expect_reads_back(unlike);
 }
 
 TEST(Calibration, FillsTheTablesOfHostAndAccelerator) {

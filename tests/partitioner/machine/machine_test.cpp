@@ -36,7 +36,7 @@ double rate(const DeviceRates& rates, DType type) {
 }
 
 TEST(Machine, ShippedOnesAreRead) {
-  EXPECT_THAT(Machine::shipped_names(), ElementsAre("h200", "simulated"));
+  EXPECT_THAT(Machine::shipped_names(), ElementsAre("h200", "h200-8", "simulated", "simulated-4"));
   const auto simulated = Machine::shipped("simulated");
   ASSERT_TRUE(simulated.ok()) << simulated.error().message;
   EXPECT_EQ(simulated->provenance, "assumed");
@@ -153,7 +153,16 @@ TEST(Machine, EveryMistakeHasItsPlace) {
       {"    overhead_seconds: 5.0e-6", "    overhead_seconds: -5.0e-6", "`overhead_seconds` must be a number that is not negative", 12, 23},
       {"    memory_bytes: 141GB", "    control_flow: loops", "`control_flow` must be `none` or `device_loops`", 13, 19},
       {"accelerator_to_host: {lat", "accelerator_to_hots: {lat", "did you mean `accelerator_to_host`?", 16, 7},
-      {"  - name: card", "  - name: a\n  - name: card", "more than one accelerator is not supported yet", 10, 5},
+      {"  - name: card", "  - name: a\n  - name: card", "an accelerator lacks `flops`", 9, 5},
+      {"  - name: card", "  - count: 0\n    name: card", "`count` must be a positive number, not `0`", 9, 12},
+      {"  - name: card", "  - count: 1.5\n    name: card", "`count` must be a whole number, at most 63", 9, 12},
+      {"  - name: card", "  - count: 64\n    name: card", "`count` must be a whole number, at most 63", 9, 12},
+      {"accelerators:", "peers: {between: all}\naccelerators:", "`peers` must be a list", 8, 8},
+      {"accelerators:", "peers: [{between: all}]\naccelerators:", "a peer lacks `latency_seconds`", 8, 9},
+      {"accelerators:", "peers: [{between: [0, 1], latency_seconds: 0, bytes_per_second: 1}]\naccelerators:",
+       "there is no accelerator `1`; the machine has one", 8, 23},
+      {"accelerators:", "peers: [{between: some, latency_seconds: 0, bytes_per_second: 1}]\naccelerators:",
+       "`between` must be two accelerators, as in `[0, 1]`, or `all`", 8, 18},
       {"machine: box", "machine: [box", "", 3, 5},
       {"machine: box", "machine: {a: b}", "`machine` must be a text", 1, 10},
   };
@@ -175,8 +184,74 @@ TEST(Machine, EveryMistakeHasItsPlace) {
   EXPECT_FALSE(Machine::parse(std::string(100000, '['), "box.yaml").ok());
 }
 
+/// `kGood` with two kinds of accelerators, three in all.
+std::string three_accelerators(const std::string& peers) {
+  std::string text = kGood;
+  const std::size_t list = text.find("accelerators:\n") + std::string("accelerators:\n").size();
+  const std::string card = text.substr(list);
+  text += card;
+  text.replace(text.rfind("name: card"), 10, "name: other");
+  text.insert(list + std::string("  - name: card\n").size(), "    count: 2\n");
+  return text + peers;
+}
+
+TEST(Machine, SeveralAcceleratorsAreCountedAndJoined) {
+  const auto machine = Machine::parse(three_accelerators("peers:\n"
+                                                         "  - {between: [2, 0], latency_seconds: 1e-6, bytes_per_second: 1e9}\n"
+                                                         "  - {between: all, latency_seconds: 0, bytes_per_second: 2e9}\n"),
+                                      "box.yaml");
+  ASSERT_TRUE(machine.ok()) << machine.error().message;
+  ASSERT_EQ(machine->accelerators.size(), 3u);
+  EXPECT_EQ(machine->accelerators[1].name, "card");
+  EXPECT_EQ(machine->accelerators[2].name, "other");
+  EXPECT_EQ(machine->peers.size(), 3u);
+  const DeviceId first(1), third(3);
+  EXPECT_DOUBLE_EQ(machine->link(first, third).seconds(1e9), 1 + 1e-6);
+  EXPECT_DOUBLE_EQ(machine->link(third, first).seconds(1e9), 1 + 1e-6);
+  EXPECT_DOUBLE_EQ(machine->link(first, DeviceId(2)).seconds(1e9), 0.5);
+  EXPECT_DOUBLE_EQ(machine->link(third, kHost).latency_seconds, 2e-5);
+  const auto unjoined = Machine::parse(three_accelerators(""), "box.yaml");
+  ASSERT_TRUE(unjoined.ok()) << unjoined.error().message;
+  EXPECT_FALSE(unjoined->has_peer(first, third));
+}
+
+TEST(Machine, ShippedMachinesOfSeveralAcceleratorsAreTheSingleOneManyTimes) {
+  const Machine one = *Machine::shipped("simulated"), four = *Machine::shipped("simulated-4");
+  ASSERT_EQ(four.accelerators.size(), 4u);
+  EXPECT_EQ(four.peers.size(), 6u);
+  Machine alone = four;
+  alone.name = one.name;
+  alone.accelerators.resize(1);
+  alone.peers.clear();
+  EXPECT_EQ(to_yaml(alone), to_yaml(one)) << "the files must not drift apart";
+  const double link = one.link(kHost, kAccelerator).bytes_per_second;
+  EXPECT_DOUBLE_EQ(four.link(DeviceId(2), DeviceId(4)).bytes_per_second, 2 * link);
+  const Machine eight = *Machine::shipped("h200-8");
+  EXPECT_EQ(eight.provenance, "datasheet");
+  EXPECT_EQ(eight.accelerators.size(), 8u);
+  EXPECT_EQ(eight.peers.size(), 28u);
+}
+
+TEST(Machine, MistakesInPeersHaveTheirPlace) {
+  const std::string numbers = ", latency_seconds: 0, bytes_per_second: 1}\n";
+  for (const auto& [peers, message] : std::initializer_list<std::pair<std::string, std::string>>{
+           {"  - {between: [0, 0]" + numbers, "`between` must name two accelerators, not 0 twice"},
+           {"  - {between: [0, 3]" + numbers, "there is no accelerator `3`; they are 0 to 2"},
+           {"  - {between: [0, 0.5]" + numbers, "there is no accelerator `0.5`; they are 0 to 2"},
+           {"  - {between: [0, x]" + numbers, "an accelerator of `between` must be a number that is not negative, not `x`"},
+           {"  - {between: [0, 1]" + numbers + "  - {between: [1, 0]" + numbers, "the link between these accelerators is given twice"},
+           {"  - {between: all" + numbers + "  - {between: all" + numbers, "`between: all` is given twice"},
+           {"  - {between: all, latency_seconds: 0, bytes_per_second: 0}\n", "`bytes_per_second` must be a positive number, not `0`"},
+           {"  - {between: all, pageable_points: []" + numbers, "unknown key `pageable_points` in a peer"}}) {
+    const auto machine = Machine::parse(three_accelerators("peers:\n" + peers), "box.yaml");
+    ASSERT_FALSE(machine.ok()) << peers;
+    EXPECT_THAT(machine.error().message, HasSubstr(message));
+    EXPECT_GE(machine.error().location.line, 28);
+  }
+}
+
 TEST(Machine, UnknownNamesGetASuggestion) {
-  EXPECT_THAT(Machine::shipped("h20").error().message, HasSubstr("did you mean `h200`?"));
+  EXPECT_THAT(Machine::shipped("h20").error().message, HasSubstr("did you mean `h200"));
   EXPECT_THAT(Machine::find("simulatd").error().message, HasSubstr("did you mean `simulated`?"));
   EXPECT_FALSE(Machine::find("/").ok());
 }
