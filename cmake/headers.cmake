@@ -82,6 +82,7 @@ set(partitioner_headers
   partitioner/machine/policy.h
   partitioner/machine/profile.h
   partitioner/machine/value_uses.h
+  partitioner/solver/device_set.h
   partitioner/solver/placement.h
   partitioner/solver/problem.h)
 set(executor_headers

@@ -72,6 +72,7 @@ struct RunResult {
   std::vector<std::pair<std::string, Array>> outputs;      ///< in the graph's order, each of the size that it has in this run
   std::vector<std::pair<std::string, Array>> counts;       ///< extents of outputs that depend on data: `NAME.count`, an integer scalar
   TransferCount host_to_accelerator, accelerator_to_host;  ///< executed transfers, each value counted once for each execution
+  TransferCount between_accelerators;                      ///< those that do not pass the host
   double seconds = 0;                                      ///< wall clock
   std::int64_t steps = 0;                                  ///< RunOptions::first_step of a run that numbers its steps on from this one's
   double simulated_seconds = 0;                            ///< virtual clock; 0 without a simulated device

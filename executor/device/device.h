@@ -21,6 +21,7 @@ class CoalescedCopies;
 class Controls;
 class Mailboxes;
 class MemoryCheck;
+class PeerCopies;
 class Segments;
 class Timestamps;
 
@@ -70,6 +71,7 @@ class Device {
   virtual Mailboxes* mailboxes() { return nullptr; }
   virtual Timestamps* timestamps() { return nullptr; }
   virtual MemoryCheck* memory_check() { return nullptr; }
+  virtual PeerCopies* peer_copies() { return nullptr; }
 };
 
 }  // namespace cleave::runtime

@@ -38,6 +38,7 @@ class LivenessAnalysis {
       for (const GraphState& state : states_of(graph_)) use(state.next, result_.end, 0);
     }
     // Uses in loops last until the loop's end, which is known only now.
+    for (const FetchedValue& fetched : fetched_) use(fetched.value, fetched_until(fetched), fetched.block);
     for (const PendingUse& pending : uses_) finish(pending);
     for (const PendingUse& copied : copied_) hold_longer(copied);
     order_sharings();
@@ -55,6 +56,12 @@ class LivenessAnalysis {
     Time time;
     std::size_t block;
   };
+  /// A value that another accelerator fetches from this one's memory, by its send.
+  struct FetchedValue {
+    ValueId value;
+    ChannelId channel;
+    std::size_t block;
+  };
   /// The rest of a control step's work after a part of it is walked.
   struct Task {
     enum What : std::uint8_t { block, condition_end, loop_end, arm_end, branch_end } what = block;
@@ -66,11 +73,14 @@ class LivenessAnalysis {
 
   void find_sends(const Program& program) {
     sent_.resize(program.channels.size(), 0);
+    received_.resize(program.channels.size(), 0);
     leaves_.resize(graph_.values.size(), 0);
     for (const DeviceProgram& other : program.devices) {
       for (const Block& block : other.blocks) {
-        for (const Step& step : block.steps)
+        for (const Step& step : block.steps) {
           if (step.kind == StepKind::send) sent_[step.channel] = step.order;
+          if (step.kind == StepKind::receive) received_[step.channel] = step.order;
+        }
       }
     }
     if (slack_ == 0) return;
@@ -139,6 +149,14 @@ class LivenessAnalysis {
     life.held.include(time, time);
   }
 
+  /// A value stays until the other accelerator's receive: until all steps here that stand before it in the global order are done.
+  [[nodiscard]] Time fetched_until(const FetchedValue& fetched) const {
+    const std::vector<Step>& steps = program_.blocks[fetched.block].steps;
+    const auto after =
+        std::partition_point(steps.begin(), steps.end(), [&](const Step& step) { return step.order < received_[fetched.channel]; });
+    return result_.times[fetched.block][static_cast<std::size_t>(after - steps.begin()) - 1].end + 1;
+  }
+
   /// Applies `slack` within the block.
   void hold_longer(const PendingUse& copied) {
     if (slack_ == 0) return;
@@ -174,6 +192,7 @@ class LivenessAnalysis {
       case StepKind::send:
         use(step.value, now + 1, block);
         copied_.push_back({step.value, now, block});
+        if (between_accelerators(all_.channels[step.channel])) fetched_.push_back({step.value, step.channel, block});
         break;
       case StepKind::receive:
         define(step.value, arrives(step, block, first_received(step.channel, index)), block);
@@ -405,9 +424,10 @@ class LivenessAnalysis {
   std::vector<Task> tasks_;
   std::vector<PendingUse> uses_;
   IdVector<ValueId, std::vector<std::uint32_t>> defined_in_;
-  IdVector<ChannelId, std::int64_t> sent_;  ///< by channel: when its value is sent, in the program's order
-  IdVector<ValueId, std::uint8_t> leaves_;  ///< on an accelerator: values that no operation may overwrite in place
-  std::vector<PendingUse> copied_;          ///< values of sends and receives
+  IdVector<ChannelId, std::int64_t> sent_, received_;  ///< by channel: when its value is sent and received, in the program's order
+  IdVector<ValueId, std::uint8_t> leaves_;             ///< on an accelerator: values that no operation may overwrite in place
+  std::vector<PendingUse> copied_;                     ///< values of sends and receives
+  std::vector<FetchedValue> fetched_;
   std::vector<Sharing> same_, leaving_, yields_, initials_, merges_, in_place_;
   Time now_ = 0;
   Liveness result_;

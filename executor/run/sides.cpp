@@ -133,7 +133,7 @@ Status Sides::take_over_states(bool went_well) {
 Result<Array> Sides::read(ValueId value) {
   Result<Array> array = Error{"the state lies on no accelerator"};
   for (std::size_t i = 0; i < drivers_.size(); ++i) {
-    if (!drivers_[i]->contents().keeps_states()) continue;
+    if (!drivers_[i]->contents().keeps(value)) continue;
     on_thread(i, [&](DeviceDriver& driver) { array = detail::guard_memory([&] { return driver.contents().read(value); }); });
   }
   return array;
@@ -187,7 +187,10 @@ void Sides::count_transfers(RunResult& result) const {
   for (std::size_t c = 0; c < transports_.of.size(); ++c) {
     const Transport* const transport = transports_.of[ChannelId(c)].get();
     if (!transport) continue;
-    TransferCount& sum = prepared_->channel(ChannelId(c)).to == kHost ? result.accelerator_to_host : result.host_to_accelerator;
+    const Channel& channel = prepared_->channel(ChannelId(c));
+    TransferCount& sum = between_accelerators(channel) ? result.between_accelerators
+                         : channel.to == kHost         ? result.accelerator_to_host
+                                                       : result.host_to_accelerator;
     sum.count += transport->moved().count;
     sum.bytes += transport->moved().bytes;
   }

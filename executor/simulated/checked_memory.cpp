@@ -52,6 +52,13 @@ Status CheckedMemory::fetch(std::byte* to, const Range& from, bool damage) const
   return status ? transfer(to, memory_->alias(from.offset), from.bytes, damage) : status;
 }
 
+Status CheckedMemory::take(const Range& to, const CheckedMemory& other, const Range& from, bool damage) {
+  if (Status status = other.check_written(from); !status) return status;
+  Status status = transfer(memory_->alias(to.offset), other.memory_->alias(from.offset), from.bytes, damage);
+  if (status) memory_->mark_written(to);
+  return status;
+}
+
 Status CheckedMemory::copy(const Range& to, const Range& from) {
   if (Status status = check_written(from); !status) return status;
   if (to.bytes > 0) std::memcpy(memory_->alias(to.offset), memory_->alias(from.offset), static_cast<std::size_t>(to.bytes));

@@ -19,6 +19,8 @@ class CheckedMemory {
   /// `damage`: one byte arrives wrong.
   Status bring(const Range& to, const std::byte* from, bool damage);
   Status fetch(std::byte* to, const Range& from, bool damage) const;
+  /// From the memory of another device.
+  Status take(const Range& to, const CheckedMemory& other, const Range& from, bool damage);
   Status copy(const Range& to, const Range& from);
   void fill(const Range& to, std::int32_t value);
 

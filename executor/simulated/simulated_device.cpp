@@ -96,6 +96,13 @@ Status SimulatedDevice::copy_to_host(std::byte* to, Range from, const Origin& or
   return {};
 }
 
+Status SimulatedDevice::copy_from(Range to, Device& source, Range from, const Origin& origin) {
+  const CheckedMemory* const there = &static_cast<SimulatedDevice&>(source).memory_;
+  queue_.issue(FaultInjector::Work::transfer, queue_.begun_by(Stream::to_device, origin), Stream::to_device, origin,
+               [this, to, from, there](std::int64_t corrupt) { return memory_.take(to, *there, from, corrupt == 0); });
+  return {};
+}
+
 Status SimulatedDevice::copy_inside(Range to, Range from, const Origin& origin) {
   SimulatedStreams::Command command;
   command.origin = origin;

@@ -8,6 +8,7 @@
 #include "executor/device/device.h"
 #include "executor/device/kernel.h"
 #include "executor/device/memory_check.h"
+#include "executor/device/peer_copies.h"
 #include "executor/simulated/checked_memory.h"
 #include "executor/simulated/coalesced_copies.h"
 #include "executor/simulated/fault_injector.h"
@@ -15,7 +16,7 @@
 
 namespace cleave::runtime {
 
-class SimulatedDevice final : public Device, public MemoryCheck {
+class SimulatedDevice final : public Device, public MemoryCheck, public PeerCopies {
  public:
   SimulatedDevice(const ExecutorOptions& options, const Faults& faults);
   ~SimulatedDevice() override;
@@ -40,6 +41,8 @@ class SimulatedDevice final : public Device, public MemoryCheck {
 
   CoalescedCopies* coalesced_copies() override { return &copies_; }
   MemoryCheck* memory_check() override { return this; }
+  PeerCopies* peer_copies() override { return this; }
+  Status copy_from(Range to, Device& source, Range from, const Origin& origin) override;
   Status discard(Range what, const Origin& origin) override;
 
  private:

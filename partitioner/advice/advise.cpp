@@ -15,7 +15,7 @@ double transfer_seconds(const PlacementProblem& problem, const Placement& placem
   double sum = 0;
   for (const PlannedTransfer& transfer : placement.transfers) {
     const auto& value = problem.values[transfer.value];
-    sum += problem.regions[transfer.region].frequency * value.seconds(transfer.from(), transfer.to());
+    sum += problem.regions[transfer.region].frequency * value.seconds(transfer.from, transfer.to);
   }
   return sum;
 }

@@ -55,7 +55,7 @@ class Family {
     const Placement placement = evaluate(problem_, sides.on_host, sides.on_accelerator);
     Line line;
     for (const PlannedTransfer& transfer : placement.transfers) {
-      line.slope += problem_.regions[transfer.region].frequency * split(problem_.values[transfer.value], transfer.to_accelerator).varied;
+      line.slope += problem_.regions[transfer.region].frequency * split(problem_.values[transfer.value], transfer.to != kHost).varied;
     }
     if (varied_ == Varied::speed) {
       const std::vector<double> seconds = execution_seconds(problem_, placement.on_host, placement.on_accelerator, kAccelerator);

@@ -125,7 +125,12 @@ class Packer {
 };
 
 const LinkDirection& link_of(const CostedProblem& costed, const Channel& channel) {
-  return channel.to == kHost ? costed.to_host : costed.to_accelerator;
+  return costed.link(channel.from, channel.to);
+}
+
+double seconds_alone(const Program& program, const CostedProblem& costed, ChannelId id) {
+  const Channel& channel = program.channels[id];
+  return costed.transfer_seconds(channel.value, bytes_of(program, id), channel.from, channel.to);
 }
 
 }  // namespace
@@ -137,8 +142,7 @@ void coalesce_transfers(Program& program, const std::function<bool(ChannelId)>& 
 IdVector<ChannelId, double> channel_seconds(const Program& program, const CostedProblem& costed) {
   IdVector<ChannelId, double> seconds;
   seconds.reserve(program.channels.size());
-  for (const Channel& channel : program.channels)
-    seconds.push_back(costed.problem.values[channel.value.index].seconds(channel.from, channel.to));
+  for (std::size_t c = 0; c < program.channels.size(); ++c) seconds.push_back(seconds_alone(program, costed, ChannelId(c)));
   for (const CoalescedTransfer& coalesced : program.coalesced_transfers) {
     double bytes = 0, before = 0;
     for (const ChannelId channel : coalesced.channels) {
@@ -154,8 +158,7 @@ double saved_seconds(const Program& program, const CostedProblem& costed, Coales
   double alone = 0, bytes = 0;
   const std::vector<ChannelId>& channels = program.coalesced_transfers[coalesced].channels;
   for (const ChannelId id : channels) {
-    const Channel& channel = program.channels[id];
-    alone += costed.problem.values[channel.value.index].seconds(channel.from, channel.to);
+    alone += seconds_alone(program, costed, id);
     bytes += static_cast<double>(bytes_of(program, id));
   }
   return std::max(0.0, alone - link_of(costed, program.channels[channels[0]]).seconds(bytes));

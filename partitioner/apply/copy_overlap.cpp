@@ -67,6 +67,7 @@ class OverlapSearch {
 
   [[nodiscard]] bool large(const Step& step) const {
     if (step.kind == StepKind::compute || program_.channels[step.channel].coalesced) return false;
+    if (between_accelerators(program_.channels[step.channel])) return false;  // these are copied in one piece
     return graph_.values[step.value].type.bytes() > part_bytes_;
   }
   static bool contains(const std::vector<ValueId>& values, ValueId value) {

@@ -142,10 +142,10 @@ class CallChains {
 }  // namespace
 
 FusibleGroups kernels_of(const FusibleGroups& groups, const Placement& placement) {
-  FusibleGroups kernels(groups.size());
-  for (std::size_t d = 0; d < groups.size(); ++d) {
+  FusibleGroups kernels(groups.size() == 0 ? 0 : placement.devices);
+  for (std::size_t d = 0; d < kernels.size(); ++d) {
     const DeviceId device{d};
-    for (const FusibleGroup& group : groups[device])
+    for (const FusibleGroup& group : groups[device == kHost ? kHost : kAccelerator])
       for (FusibleGroup& part : parts_of(group, [&](NodeId node) { return placement.has_copy(node.index, device); }))
         kernels[device].push_back(std::move(part));
   }

@@ -4,7 +4,6 @@
 #include "partitioner/apply/predict.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <utility>
 
@@ -63,8 +62,9 @@ class Simulator {
         recorder_(recorder),
         bursts_(bursts),
         times_(times),
-        copy_overlaps_{planned_copy_overlaps(program, kHost), planned_copy_overlaps(program, kAccelerator)},
-        clocks_(recorder, path),
+        devices_(program.devices.size()),
+        copy_overlaps_(overlaps_of(program)),
+        clocks_(devices_, recorder, path),
         channels_(program, costed, times, clocks_, bursts != nullptr),
         workers_(static_cast<std::size_t>(std::max(1, program.workers))),
         calls_(program, clocks_, workers_),
@@ -78,10 +78,14 @@ class Simulator {
         for (const ChannelId channel : each.coming) channels_.work_on(channel);
     clocks_.work(0, costed_.problem.nodes.back().host_seconds, NodeId());
     schedule_.waiting.emplace_back();
-    push_block(0, 0);
+    push_block(ShortVector<BlockIndex, 2>(devices_));
     while (!tasks_.empty()) advance();
     schedule_.seconds = clocks_.end().seconds;
-    schedule_.busy_seconds = clocks_.state().busy;
+    for (std::size_t clock = 0; clock < clocks_.state().busy.size(); ++clock) {
+      if (is_driver(clock)) continue;
+      double& busiest = schedule_.busy_seconds[static_cast<std::size_t>(resource_of(clock))];
+      busiest = std::max(busiest, clocks_.state().busy[clock]);
+    }
     schedule_.worker_seconds = clocks_.state().workers;
     schedule_.waiting[0].seconds = schedule_.seconds;
     schedule_.waiting[0].wait_seconds = clocks_.state().waited;
@@ -91,24 +95,37 @@ class Simulator {
   }
   [[nodiscard]] Moment end() const { return clocks_.end(); }
   [[nodiscard]] ChannelUse use() const {
-    const std::array<double, kResources>& busy = clocks_.state().busy;
-    const double workers = clocks_.state().workers / static_cast<double>(workers_.size());
-    const double busiest = std::max(workers, *std::max_element(busy.begin(), busy.end()));
+    double busiest = clocks_.state().workers / static_cast<double>(workers_.size());
+    for (std::size_t clock = 0; clock < clocks_.state().busy.size(); ++clock) busiest = std::max(busiest, clocks_.state().busy[clock]);
     return {end().seconds, busiest, channels_.full_seconds(), channels_.depth_in_use()};
   }
 
  private:
   struct Task {
     enum What : std::uint8_t { block, loop, arm, arm_end, decide, close_loop } what = block;
-    const Block* blocks[2] = {nullptr, nullptr};  ///< for `block`: those of host and accelerator
-    std::size_t next[2] = {0, 0};
-    const Step* steps[2] = {nullptr, nullptr};  ///< for all others: the control step on host and on accelerator; one of them may be missing
-    int iteration = 0;                          ///< for `loop`: iterations done; for `arm` and `arm_end`: which arm
-    bool whole = false;                         ///< for `arm` and `arm_end`: the arm is taken for certain, not weighted by its probability
+    ShortVector<const Block*, 2> blocks;  ///< for `block`: by device
+    ShortVector<std::size_t, 2> next;
+    ShortVector<const Step*, 2> steps;  ///< for all others: the control step by device; null: the device has none
+    int iteration = 0;                  ///< for `loop`: iterations done; for `arm` and `arm_end`: which arm
+    bool whole = false;                 ///< for `arm` and `arm_end`: the arm is taken for certain, not weighted by its probability
     ClockState begin, start;  ///< for `loop`: the states before its last period and before the loop; for `arm_end`: before the arm
-  };
 
-  static NodeId control_of(const Task& task) { return (task.steps[0] ? task.steps[0] : task.steps[1])->node; }
+    explicit Task(std::size_t devices) : blocks(devices), next(devices), steps(devices), begin(devices), start(devices) {}
+  };
+  static constexpr std::size_t kNobody = static_cast<std::size_t>(-1);
+
+  [[nodiscard]] static std::vector<Overlaps> overlaps_of(const Program& program) {
+    std::vector<Overlaps> overlaps;
+    for (std::size_t d = 0; d < program.devices.size(); ++d) overlaps.push_back(planned_copy_overlaps(program, DeviceId(d)));
+    return overlaps;
+  }
+  /// The first device from `first` on that has a step of the control node; kNobody: none has.
+  [[nodiscard]] std::size_t walker(const Task& task, std::size_t first) const {
+    for (std::size_t d = first; d < devices_; ++d)
+      if (task.steps[d]) return d;
+    return kNobody;
+  }
+  [[nodiscard]] NodeId control_of(const Task& task) const { return task.steps[walker(task, 0)]->node; }
   [[nodiscard]] const Node& node_of(const Task& task) const { return graph_.nodes[control_of(task)]; }
 
   /// Adds the loop or arm of `task`, which began at `start`, to the trace of the frame around it.
@@ -116,22 +133,22 @@ class Simulator {
     if (recorder_) clocks_.add_frame(control_of(task), recorder_->leave(), start);
   }
 
-  void push_block(BlockIndex host, BlockIndex accelerator) {
-    Task task;
-    const BlockIndex index[2] = {host, accelerator};
-    for (std::size_t d = 0; d < 2; ++d) {
+  void push_block(const ShortVector<BlockIndex, 2>& index) {
+    Task task(devices_);
+    for (std::size_t d = 0; d < devices_; ++d) {
       const auto& blocks = program_.devices[DeviceId(d)].blocks;
       if (index[d] != kNoBlock) task.blocks[d] = &blocks[static_cast<std::size_t>(index[d])];
     }
-    tasks_.push_back(task);
+    tasks_.push_back(std::move(task));
   }
   void push_block(const Task& control, std::size_t k) {
-    const auto block = [&](const Step* step) { return step ? step->blocks[k] : kNoBlock; };
-    push_block(block(control.steps[0]), block(control.steps[1]));
+    ShortVector<BlockIndex, 2> index(devices_);
+    for (std::size_t d = 0; d < devices_; ++d) index[d] = control.steps[d] ? control.steps[d]->blocks[k] : kNoBlock;
+    push_block(index);
   }
   void push(Task task, Task::What what) {
     task.what = what;
-    tasks_.push_back(task);
+    tasks_.push_back(std::move(task));
   }
 
   void advance() {
@@ -165,27 +182,46 @@ class Simulator {
 
   void step_block() {
     Task& task = tasks_.back();
-    const Step* next[2] = {nullptr, nullptr};
-    for (std::size_t d = 0; d < 2; ++d) {
-      if (task.blocks[d] && task.next[d] < task.blocks[d]->steps.size()) next[d] = &task.blocks[d]->steps[task.next[d]];
+    const auto next = [&](std::size_t d) -> const Step* {
+      return task.blocks[d] && task.next[d] < task.blocks[d]->steps.size() ? &task.blocks[d]->steps[task.next[d]] : nullptr;
+    };
+    const Step* first = nullptr;
+    std::size_t device = kNobody;
+    for (std::size_t d = 0; d < devices_; ++d) {
+      const Step* const step = next(d);
+      if (!step || (first && first->order <= step->order)) continue;
+      first = step;
+      device = d;
     }
-    if (!next[0] && !next[1]) {
-      if (task.blocks[1]) channels_.read_rest(task.blocks[1]->region);
+    if (!first) {
+      for (std::size_t d = 1; d < devices_; ++d)
+        if (task.blocks[d]) channels_.read_rest(task.blocks[d]->region, d);
       if (task.blocks[0]) calls_.settle_region(task.blocks[0]->region);
       tasks_.pop_back();
       return;
     }
-    const bool both = next[0] && next[1] && next[0]->order == next[1]->order;
-    const std::size_t device = !next[0] || (next[1] && next[1]->order < next[0]->order) ? 1 : 0;
+    const Step& step = *first;
+    if (is_control(graph_.nodes[step.node].kind) && step.kind != StepKind::send && step.kind != StepKind::receive)
+      return enter_all(task, step.order);
     ++task.next[device];
-    if (both) ++task.next[1 - device];
-    const Step& step = *next[device];
     switch (step.kind) {
-      case StepKind::compute: compute(step.node, device); break;
-      case StepKind::send: send(step, device); break;
-      case StepKind::receive: channels_.receive(step, device); break;
-      default: enter(device == 0 ? &step : nullptr, both ? next[1] : device == 1 ? &step : nullptr);
+      case StepKind::send: return send(step, device);
+      case StepKind::receive: return channels_.receive(step, device);
+      default: return compute(step.node, device);
     }
+  }
+
+  /// Enters a loop or branch on all devices that have a step of it.
+  void enter_all(Task& block, std::int64_t order) {
+    Task control(devices_);
+    for (std::size_t d = 0; d < devices_; ++d) {
+      if (!block.blocks[d] || block.next[d] == block.blocks[d]->steps.size()) continue;
+      const Step& step = block.blocks[d]->steps[block.next[d]];
+      if (step.order != order) continue;
+      control.steps[d] = &step;
+      ++block.next[d];
+    }
+    enter(std::move(control));
   }
 
   void compute(NodeId node, std::size_t device) {
@@ -196,18 +232,18 @@ class Simulator {
       calls_.settle_node(node);
       if (runs_beside(program_, node)) return calls_.begin(node, seconds);
     }
-    if (device == 1 && op && op->keeps_bytes && seconds == 0) return channels_.rename(graph_.nodes[node]);
+    if (device != 0 && op && op->keeps_bytes && seconds == 0) return channels_.rename(graph_.nodes[node], device);
     static const CopyOverlap kNothing;
     const auto found = copy_overlaps_[device].find(node);
     const CopyOverlap& beside = found == copy_overlaps_[device].end() ? kNothing : found->second;
     for (const ChannelId channel : beside.coming) channels_.wait_for_parts(channel, device, seconds, node);
-    if (device == 1)
-      for (ValueId input : graph_.nodes[node].inputs) channels_.read(input);
-    const Moment begin = clocks_.now(device);
+    if (device != 0)
+      for (ValueId input : graph_.nodes[node].inputs) channels_.read(input, device);
+    const Moment begin = clocks_.now_on(device);
     clocks_.work(device, seconds, node);
     for (const ChannelId channel : beside.leaving) channels_.made_in_parts(channel, device, begin, seconds, node);
-    if (device == 1) {
-      for (const ValueId result : graph_.nodes[node].results) channels_.made(result);
+    if (device != 0) {
+      for (const ValueId result : graph_.nodes[node].results) channels_.made(result, device);
       return;
     }
     for (const ChannelId channel : beside.coming) channels_.give_back(channel);
@@ -219,29 +255,30 @@ class Simulator {
     channels_.send(step, device);
   }
 
-  /// Simulates the wait for a decision. If the accelerator decides itself, it need not wait.
+  /// Simulates the wait for a decision. If an accelerator decides itself, it need not wait.
   void wait_for_decision(const Task& task) {
-    if (task.steps[0]) calls_.settle_decision(control_of(task));
-    if (!task.steps[0] || !task.steps[1]) return;
+    if (!task.steps[0]) return;
+    calls_.settle_decision(control_of(task));
     double& waited = channels_.waits().decision[control_of(task)];
     waited = 0;
     const Moment decided = clocks_.now(0);
-    clocks_.catch_up(kDriver, decided);
-    clocks_.wait(1, decided, waited);
+    for (std::size_t d = 1; d < devices_; ++d) {
+      if (!task.steps[d]) continue;
+      clocks_.catch_up(driver_of(d), decided);
+      clocks_.wait(d, decided, waited);
+    }
   }
 
   /// Simulates the work of deciding a branch, or one of `parts` iterations of a loop, on the device that decides.
   void decide(const Task& task, double parts) {
     const NodeId control = control_of(task);
     const PlacementProblem::Node& costs = costed_.problem.nodes[control.index];
-    if (parts > 0) clocks_.work(task.steps[0] ? 0 : 1, (task.steps[0] ? costs.host_seconds : costs.accelerator_seconds) / parts, control);
+    if (parts > 0) clocks_.work(walker(task, 0), (task.steps[0] ? costs.host_seconds : costs.accelerator_seconds) / parts, control);
   }
 
-  void enter(const Step* host, const Step* accelerator) {
-    Task task;
-    task.steps[0] = host;
-    task.steps[1] = accelerator;
-    if ((host ? host : accelerator)->kind == StepKind::branch) {
+  void enter(Task task) {
+    const Step* const host = task.steps[0];
+    if (task.steps[walker(task, 0)]->kind == StepKind::branch) {
       decide(task, 1);
       wait_for_decision(task);
       const std::optional<int> taken = take_arm(control_of(task));
@@ -254,18 +291,19 @@ class Simulator {
       return;
     }
     if (!node_of(task).inputs.empty()) wait_for_decision(task);
-    if (accelerator)
-      for (NodeId carried : accelerator->carried) channels_.read(graph_.nodes[carried].inputs[0]);
+    for (std::size_t d = 1; d < devices_; ++d)
+      if (task.steps[d])
+        for (NodeId carried : task.steps[d]->carried) channels_.read(graph_.nodes[carried].inputs[0], d);
     if (host)
       for (NodeId carried : host->carried) calls_.settle(graph_.nodes[carried].inputs[0]);
     if (host) producers_.enter(control_of(task), node_of(task).expected);
     task.start = clocks_.state();
-    if (accelerator) {
+    if (walker(task, 1) != kNobody) {
       loops_.push_back(schedule_.waiting.size());
       schedule_.waiting.push_back({control_of(task), 0, 0, {}, {}});
     }
     if (recorder_) recorder_->enter(control_of(task), 0);
-    push(task, Task::loop);
+    push(std::move(task), Task::loop);
   }
 
   /// The arm that a branch with bursts takes this time: in the first execution the then arm, later both as evenly as the probability
@@ -317,8 +355,8 @@ class Simulator {
     const std::optional<double> seconds = producers_.trip_seconds(control_of(task));
     if (!seconds) return;
     double elapsed = 0;
-    for (std::size_t device = 0; device < 2; ++device)
-      elapsed = std::max(elapsed, clocks_.now(device).seconds - task.begin.now[device].seconds);
+    for (std::size_t device = 0; device < devices_; ++device)
+      elapsed = std::max(elapsed, clocks_.now_on(device).seconds - task.begin.now[clock_of(device)].seconds);
     const Production now{control_of(task), *seconds, elapsed / period};
     const auto found = std::find_if(schedule_.productions.begin(), schedule_.productions.end(),
                                     [&](const Production& each) { return each.loop == now.loop; });
@@ -329,10 +367,11 @@ class Simulator {
   void close_loop(const Task& task) {
     if (recorder_) recorder_->resume();
     leave(task, task.start);
-    if (!task.steps[1]) return;
+    const std::size_t accelerator = walker(task, 1);
+    if (accelerator == kNobody) return;
     Waiting& waiting = schedule_.waiting[loops_.back()];
     loops_.pop_back();
-    waiting.seconds = clocks_.now(1).seconds - task.start.now[1].seconds;
+    waiting.seconds = clocks_.now_on(accelerator).seconds - task.start.now[clock_of(accelerator)].seconds;
     waiting.wait_seconds = clocks_.state().waited - task.start.waited;
   }
 
@@ -343,7 +382,8 @@ class Simulator {
   ScheduleRecorder* recorder_;  ///< may be null
   const Bursts* bursts_;        ///< null: loops are extrapolated from their first iterations, and arms are weighted by their probability
   const StepTimes& times_;
-  const std::array<Overlaps, 2> copy_overlaps_;
+  const std::size_t devices_;
+  const std::vector<Overlaps> copy_overlaps_;  ///< by device
   SimulatedClocks clocks_;
   SimulatedChannels channels_;
   std::vector<Moment> workers_;  ///< the time from which each worker is free
@@ -359,7 +399,10 @@ class Simulator {
 }  // namespace
 
 StepTimes step_times(const Program& program, const CostedProblem& costed) {
-  return {{step_seconds(program, kHost, costed), step_seconds(program, kAccelerator, costed)}, channel_seconds(program, costed)};
+  StepTimes times;
+  for (std::size_t d = 0; d < program.devices.size(); ++d) times.steps.push_back(step_seconds(program, DeviceId(d), costed));
+  times.copies = channel_seconds(program, costed);
+  return times;
 }
 
 Schedule predict(const Program& program, const Transfers& transfers, const CostedProblem& costed, ScheduleRecorder* recorder) {

@@ -34,7 +34,7 @@ class CrossingValues {
         readers_(graph.nodes.size()),
         index_(graph.nodes.size(), -1) {
     for (const PlannedTransfer& transfer : placement.transfers)
-      if (!transfer.to_accelerator) is_sent_[ValueId(static_cast<std::size_t>(transfer.value))] = true;
+      if (transfer.to == kHost) is_sent_[ValueId(static_cast<std::size_t>(transfer.value))] = true;
     for (std::size_t i = 0; i < graph.nodes.size(); ++i)
       for (const ValueId input : graph.nodes[NodeId(i)].inputs) readers_[graph.values[input].producer].push_back(NodeId(i));
     std::vector<NodeId> moments;

@@ -1,5 +1,5 @@
-// Schedule: the predicted time of a run of a Program when the host, the accelerator and one copy engine per direction work in parallel
-// (predict.h). It is a model; the executor's timeline shows the actual run.
+// Schedule: the predicted time of a run of a Program when the host, the accelerators and one copy engine per direction of each link work
+// in parallel (predict.h). It is a model; the executor's timeline shows the actual run.
 #pragma once
 
 #include <array>
@@ -11,7 +11,8 @@
 
 namespace cleave::planner {
 
-/// Time in which the accelerator waits and has nothing else to do, in the whole run or in one execution of a loop.
+/// Time in which the accelerator waits and has nothing else to do, in the whole run or in one execution of a loop. The waits of several
+/// accelerators add up.
 struct Waiting {
   NodeId loop;              ///< none: the whole run
   double seconds = 0;       ///< elapsed time there
@@ -36,7 +37,7 @@ struct Production {
 
 struct Schedule {
   double seconds = 0;
-  std::array<double, 4> busy_seconds{};  ///< by Resource: how long it is at work
+  std::array<double, 4> busy_seconds{};  ///< by Resource: how long it is at work; of several accelerators and links the busiest one
   double worker_seconds = 0;             ///< how long all workers together are at work
   std::vector<Production> productions;   ///< one a producer that the run reaches
   std::vector<TransferTime> transfers;   ///< one entry for each item of Transfers
@@ -46,7 +47,7 @@ struct Schedule {
 /// The times of all pieces of work: those of the plan, or changed ones, to predict the effect of a change.
 struct StepTimes {
   /// By device, for one execution of each node. A fused kernel's time is that of its last operation, the others have 0.
-  std::array<IdVector<NodeId, double>, 2> steps;
+  std::vector<IdVector<NodeId, double>> steps;
   IdVector<ChannelId, double> copies;  ///< by channel, for one transfer
 };
 

@@ -15,17 +15,17 @@ void SimulatedClocks::repeat_since(const ClockState& begin, double factor, bool 
 }
 
 void SimulatedClocks::add_frame(NodeId control, std::size_t frame, const ClockState& start) {
-  for (std::size_t r = 0; r < kResources; ++r) {
+  for (std::size_t r = 0; r < state_.busy.size(); ++r) {
     const double busy = state_.busy[r] - start.busy[r];
     if (busy > 0)
-      recorder_->add(
-          {ScheduledPiece::What::inner, static_cast<Resource>(r), control, frame, start.now[r].seconds, state_.now[r].seconds, busy});
+      recorder_->add({ScheduledPiece::What::inner, resource_of(r), control, frame, start.now[r].seconds, state_.now[r].seconds, busy});
   }
 }
 
 Moment SimulatedClocks::end() const {
   Moment end;
-  for (std::size_t r = 0; r < kResources; ++r) end = later(end, state_.now[r]);
+  for (std::size_t r = 0; r < state_.now.size(); ++r)
+    if (!is_driver(r)) end = later(end, state_.now[r]);
   return end;
 }
 

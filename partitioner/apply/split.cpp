@@ -6,7 +6,6 @@
 #include "partitioner/apply/split.h"
 
 #include <algorithm>
-#include <array>
 #include <limits>
 #include <map>
 #include <tuple>
@@ -19,14 +18,16 @@
 namespace cleave::planner {
 namespace {
 
-constexpr std::size_t kDevices = 2;
-
 struct Event {
+  /// In one slot all values are sent before any is received. The host passes a value on from one accelerator to another behind that.
+  enum Stage : std::uint8_t { send, receive, send_on, receive_on };
+
   RegionId region;
   std::int32_t slot = 0;
-  bool is_receive = false;
+  Stage stage = send;
   std::int64_t first_read = 0;  ///< arguments: when it is first read, as ValueUses numbers reads
   std::size_t transfer = 0;
+  [[nodiscard]] bool is_receive() const { return stage == receive || stage == receive_on; }
   friend auto operator<=>(const Event&, const Event&) = default;
 };
 
@@ -35,12 +36,17 @@ class Splitter {
  public:
   Splitter(const Graph& graph, const ValueUses& uses, const Placement& placement, const Transfers& transfers, std::size_t ahead,
            Program& program)
-      : graph_(graph), placement_(placement), transfers_(transfers), ahead_(ahead), uses_(uses), program_(program) {
-    for (std::size_t d = 0; d < kDevices; ++d) {
-      walks_region_[d].resize(graph.regions.size());
-      walks_control_[d].resize(graph.nodes.size());
-    }
-  }
+      : graph_(graph),
+        placement_(placement),
+        devices_(placement.devices),
+        transfers_(transfers),
+        ahead_(ahead),
+        uses_(uses),
+        program_(program),
+        first_of_row_(devices_),
+        rows_(devices_),
+        walks_region_(devices_, IdVector<RegionId, char>(graph.regions.size())),
+        walks_control_(devices_, IdVector<NodeId, char>(graph.nodes.size())) {}
 
   void run() {
     find_rows();
@@ -57,14 +63,12 @@ class Splitter {
  private:
   struct Frame {
     RegionId region;
-    std::array<BlockIndex, kDevices> blocks;
-    std::size_t next = 0;   ///< position in the region's nodes
-    std::size_t event = 0;  ///< the next event of the region
+    std::vector<BlockIndex> blocks;  ///< by device
+    std::size_t next = 0;            ///< position in the region's nodes
+    std::size_t event = 0;           ///< the next event of the region
   };
 
-  [[nodiscard]] bool has_copy(NodeId node, std::size_t device) const {
-    return (device == kHost.index ? placement_.on_host : placement_.on_accelerator)[node.index] != 0;
-  }
+  [[nodiscard]] bool has_copy(NodeId node, std::size_t device) const { return placement_.has_copy(node.index, DeviceId(device)); }
   static bool computes(NodeKind kind) { return !is_control(kind) && kind != NodeKind::carried && kind != NodeKind::merge; }
   /// Whether a node is of the root and its value exists when a run starts.
   [[nodiscard]] bool is_leaf(NodeId id) const {
@@ -142,29 +146,73 @@ class Splitter {
   void schedule_events() {
     const Deliveries deliveries(graph_, uses_, placement_, transfers_.items);
     std::vector<Event> arguments;  // events of their first reads
+    std::vector<Event> firsts = first_reads(deliveries);
+    const std::vector<char> passed_on = pass_on(firsts);
     for (std::size_t i = 0; i < transfers_.items.size(); ++i) {
       const Transfer& t = transfers_.items[i];
-      Event first{t.region, static_cast<std::int32_t>(graph_.regions[t.region].nodes.size()), true, 0, i};
-      std::int64_t read = std::numeric_limits<std::int64_t>::max();
-      for (const ValueUse& reading : deliveries.of(i)) {
-        const ValueUse use = met(reading, t.to.index);
-        first.slot = std::min(first.slot, uses_.position_within(t.region, use.region, use.position));
-        read = std::min(read, uses_.reached(use));
+      Event first = firsts[i];
+      if (passed_on[i]) {
+        first.first_read = 0;
+        first.stage = Event::send_on;
+        events_.push_back(first);
+        first.stage = Event::receive_on;
+        events_.push_back(first);
+        continue;
       }
       if (t.region == Graph::kRoot && t.to != kHost && is_leaf(graph_.values[t.value].producer)) {
-        first.first_read = read;
         arguments.push_back(first);
         continue;
       }
+      first.first_read = 0;
       const NodeId producer = graph_.values[t.value].producer;
       const bool at_once = constants_first_[graph_.nodes[producer].region] && (is_leaf(producer) || comes_first(producer));
       std::int32_t sent = at_once ? 0 : uses_.exists_from(t.value, t.region);
       if (sent_when_read(t)) sent = std::max(sent, std::min(first.slot, before_work_[producer]));
-      events_.push_back({t.region, sent, false, 0, i});
+      events_.push_back({t.region, sent, Event::send, 0, i});
       events_.push_back(first);
     }
     schedule_arguments(std::move(arguments));
     std::sort(events_.begin(), events_.end());
+  }
+  /// The event of the first read that each transfer serves.
+  [[nodiscard]] std::vector<Event> first_reads(const Deliveries& deliveries) const {
+    std::vector<Event> firsts;
+    firsts.reserve(transfers_.items.size());
+    for (std::size_t i = 0; i < transfers_.items.size(); ++i) {
+      const Transfer& t = transfers_.items[i];
+      Event first{t.region, static_cast<std::int32_t>(graph_.regions[t.region].nodes.size()), Event::receive,
+                  std::numeric_limits<std::int64_t>::max(), i};
+      for (const ValueUse& reading : deliveries.of(i)) {
+        const ValueUse use = met(reading, t.to.index);
+        first.slot = std::min(first.slot, uses_.position_within(t.region, use.region, use.position));
+        first.first_read = std::min(first.first_read, uses_.reached(use));
+      }
+      firsts.push_back(first);
+    }
+    return firsts;
+  }
+  /// Finds the transfers of values that the host has from an accelerator and passes on to another one: it does so where they are first read
+  /// there. The host receives such a value before.
+  [[nodiscard]] std::vector<char> pass_on(std::vector<Event>& firsts) const {
+    std::vector<char> passed_on(firsts.size(), 0);
+    if (devices_ == 2) return passed_on;
+    std::map<std::pair<ValueId, RegionId>, std::size_t> to_host;
+    for (std::size_t i = 0; i < firsts.size(); ++i)
+      if (transfers_.items[i].to == kHost) to_host[{transfers_.items[i].value, transfers_.items[i].region}] = i;
+    for (std::size_t i = 0; i < firsts.size(); ++i) {
+      const Transfer& t = transfers_.items[i];
+      if (t.from != kHost || has_copy(graph_.values[t.value].producer, kHost.index)) continue;
+      passed_on[i] = 1;
+      RegionId region = t.region;
+      auto arrival = to_host.find({t.value, region});
+      while (arrival == to_host.end()) {
+        region = graph_.regions[region].parent;
+        arrival = to_host.find({t.value, region});
+      }
+      Event& arrives = firsts[arrival->second];
+      arrives.slot = std::min(arrives.slot, uses_.position_within(region, t.region, firsts[i].slot));
+    }
+    return passed_on;
   }
   void schedule_arguments(std::vector<Event> first_readings) {
     std::sort(first_readings.begin(), first_readings.end(),
@@ -175,25 +223,31 @@ class Splitter {
       received_when_read_[ChannelId(event.transfer)] = ahead_ < kAllAhead;
       events_.push_back(event);
       event.slot = 0;
-      event.is_receive = false;
+      event.stage = Event::send;
       events_.push_back(event);
     }
   }
 
-  /// Whether the accelerator decides a loop or branch. The host has no step in it and skips it.
+  /// Whether an accelerator decides a loop or branch. The host has no step in it and skips it.
   [[nodiscard]] bool by_itself(NodeId control) const { return !has_copy(control, kHost.index); }
+  /// The device that decides a loop or branch: the host, or the accelerator that alone walks it.
+  [[nodiscard]] std::size_t decider(NodeId control) const {
+    std::size_t device = 0;
+    while (!has_copy(control, device)) ++device;
+    return device;
+  }
 
   /// Finds the regions and control nodes that each device walks. A device walks a region if it has a step there, and a control node if it
   /// walks one of its regions or keeps one of its values. The host decides every control node that a device walks, unless the accelerator
   /// decides it.
   void find_walked() {
     const auto keep = [&](std::size_t device, NodeId control) {
-      for (std::size_t d : {device, by_itself(control) ? std::size_t{kAccelerator.index} : std::size_t{kHost.index}}) {
+      for (std::size_t d : {device, decider(control)}) {
         walks_control_[d][control] = 1;
         walks_region_[d][graph_.nodes[control].region] = 1;
       }
     };
-    for (std::size_t d = 0; d < kDevices; ++d) {
+    for (std::size_t d = 0; d < devices_; ++d) {
       for (std::size_t i = 0; i < graph_.nodes.size(); ++i) {
         const Node& node = graph_.nodes[NodeId(i)];
         if (is_control(node.kind) || !has_copy(NodeId(i), d)) continue;
@@ -203,10 +257,13 @@ class Splitter {
           keep(d, node.owner);
         }
       }
-      for (const Event& event : events_) walks_region_[d][event.region] = 1;
+    }
+    for (const Event& event : events_) {
+      walks_region_[transfers_.items[event.transfer].from.index][event.region] = 1;
+      walks_region_[transfers_.items[event.transfer].to.index][event.region] = 1;
     }
     for (std::size_t i = graph_.regions.size(); i-- > 1;) {  // parents come first, so children are done before them
-      for (std::size_t d = 0; d < kDevices; ++d) {
+      for (std::size_t d = 0; d < devices_; ++d) {
         if (walks_region_[d][RegionId(i)]) keep(d, graph_.regions[RegionId(i)].owner);
       }
     }
@@ -222,7 +279,9 @@ class Splitter {
   }
 
   void walk() {
-    std::vector<Frame> stack{open(Graph::kRoot, {add_block(0, Graph::kRoot), add_block(1, Graph::kRoot)})};
+    std::vector<BlockIndex> root;
+    for (std::size_t d = 0; d < devices_; ++d) root.push_back(add_block(d, Graph::kRoot));
+    std::vector<Frame> stack{open(Graph::kRoot, std::move(root))};
     for (NodeId id : uses_.nodes(Graph::kRoot)) {
       if (is_leaf(id)) emit_compute(id, stack.back());
     }
@@ -249,7 +308,7 @@ class Splitter {
   }
 
   void emit_compute(NodeId id, const Frame& frame) {
-    for (std::size_t d = 0; d < kDevices; ++d) {
+    for (std::size_t d = 0; d < devices_; ++d) {
       if (!has_copy(id, d)) continue;
       const NodeId first = met_at(id, d);
       if (first != id) continue;  // it is executed at `first`
@@ -263,9 +322,9 @@ class Splitter {
     }
   }
 
-  Frame open(RegionId region, std::array<BlockIndex, kDevices> blocks) const {
+  Frame open(RegionId region, std::vector<BlockIndex> blocks) const {
     const auto first = std::lower_bound(events_.begin(), events_.end(), region, [](const Event& e, RegionId r) { return e.region < r; });
-    return {region, blocks, 0, static_cast<std::size_t>(first - events_.begin())};
+    return {region, std::move(blocks), 0, static_cast<std::size_t>(first - events_.begin())};
   }
 
   void emit_events(Frame& frame) {
@@ -274,25 +333,28 @@ class Splitter {
       if (event.region != frame.region || event.slot > static_cast<std::int32_t>(frame.next)) break;
       const Transfer& t = transfers_.items[event.transfer];
       Step step;
-      step.kind = event.is_receive ? StepKind::receive : StepKind::send;
+      step.kind = event.is_receive() ? StepKind::receive : StepKind::send;
       step.node = graph_.values[t.value].producer;
       step.value = t.value;
       step.channel = ChannelId(event.transfer);
       step.order = order_++;
-      const std::size_t device = event.is_receive ? t.to.index : t.from.index;
+      const std::size_t device = event.is_receive() ? t.to.index : t.from.index;
       emit(device, frame.blocks[device], std::move(step));
     }
   }
 
   /// Emits the control step of every device that walks it and schedules its regions.
   void enter(NodeId id, std::vector<Frame>& stack) {
-    if (!walks_control_[kHost.index][id] && !walks_control_[kAccelerator.index][id]) return;
+    const auto walked = [&](std::size_t device) { return walks_control_[device][id] != 0; };
+    bool others = false;
+    for (std::size_t d = 1; d < devices_; ++d) others = others || walked(d);
+    if (!walked(kHost.index) && !others) return;
     const Node& node = graph_.nodes[id];
-    const std::array<BlockIndex, kDevices> outer = stack.back().blocks;
-    std::vector<std::array<BlockIndex, kDevices>> inner(node.regions.size(), {kNoBlock, kNoBlock});
+    const std::vector<BlockIndex> outer = stack.back().blocks;
+    std::vector<std::vector<BlockIndex>> inner(node.regions.size(), std::vector<BlockIndex>(devices_, kNoBlock));
     const std::int64_t order = order_++;
-    for (std::size_t d = 0; d < kDevices; ++d) {
-      if (!walks_control_[d][id]) continue;
+    for (std::size_t d = 0; d < devices_; ++d) {
+      if (!walked(d)) continue;
       Step step;
       step.kind = node.kind == NodeKind::for_loop     ? StepKind::for_loop
                   : node.kind == NodeKind::while_loop ? StepKind::while_loop
@@ -305,11 +367,11 @@ class Splitter {
       for (NodeId owned : owned_by(id)) {
         if (has_copy(owned, d)) (node.kind == NodeKind::branch ? step.merges : step.carried).push_back(owned);
       }
-      step.drives_others = d == kHost.index && walks_control_[kAccelerator.index][id];
+      step.drives_others = d == kHost.index && others;
       step.by_itself = d != kHost.index && by_itself(id);
       emit(d, outer[d], std::move(step));
     }
-    for (std::size_t k = node.regions.size(); k-- > 0;) stack.push_back(open(node.regions[k], inner[k]));
+    for (std::size_t k = node.regions.size(); k-- > 0;) stack.push_back(open(node.regions[k], std::move(inner[k])));
   }
 
   /// The carried nodes of a loop, the merge nodes of a branch.
@@ -332,18 +394,19 @@ class Splitter {
 
   const Graph& graph_;
   const Placement& placement_;
+  const std::size_t devices_;
   const Transfers& transfers_;
   const std::size_t ahead_;
   const ValueUses& uses_;
   Program& program_;
-  std::array<IdVector<NodeId, NodeId>, kDevices> first_of_row_;       ///< by operation of a fused kernel: its first one; empty: no kernels
-  std::array<std::map<NodeId, std::vector<NodeId>>, kDevices> rows_;  ///< by the first operation
+  std::vector<IdVector<NodeId, NodeId>> first_of_row_;       ///< by operation of a fused kernel: its first one; empty: no kernels
+  std::vector<std::map<NodeId, std::vector<NodeId>>> rows_;  ///< by the first operation
   IdVector<RegionId, char> constants_first_;
-  IdVector<NodeId, std::int32_t> before_work_;    ///< by host call that overlaps other steps: where the host's next other work is
-  IdVector<ChannelId, char> received_when_read_;  ///< received late, for lack of memory, so it cannot join a coalesced transfer
-  std::vector<Event> events_;                     ///< sorted by region and slot; sends come first, arguments in order of first read
-  std::array<IdVector<RegionId, char>, kDevices> walks_region_;
-  std::array<IdVector<NodeId, char>, kDevices> walks_control_;
+  IdVector<NodeId, std::int32_t> before_work_;          ///< by host call that overlaps other steps: where the host's next other work is
+  IdVector<ChannelId, char> received_when_read_;        ///< received late, for lack of memory, so it cannot join a coalesced transfer
+  std::vector<Event> events_;                           ///< sorted by region and slot; sends come first, arguments in order of first read
+  std::vector<IdVector<RegionId, char>> walks_region_;  ///< by device
+  std::vector<IdVector<NodeId, char>> walks_control_;
   std::int64_t order_ = 0;
 };
 
@@ -354,8 +417,7 @@ Program split(std::shared_ptr<const Graph> graph, const ValueUses& uses, const P
   Program program;
   program.graph = graph;
   program.workers = workers;
-  program.devices.push_back({kHost, {}});
-  program.devices.push_back({kAccelerator, {}});
+  for (std::size_t d = 0; d < placement.devices; ++d) program.devices.push_back({DeviceId(d), {}});
   program.kernels = kernels_of(fusible, placement);
   if (calls_run_beside(*graph, workers)) part_at_calls(*graph, workers, program.kernels);
   const std::optional<ValueUses> ordered = order_for(*graph, uses, program.kernels);

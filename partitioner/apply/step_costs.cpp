@@ -15,6 +15,14 @@ std::vector<std::uint8_t> computed(const Program& program, DeviceId device, std:
   return result;
 }
 
+/// The problem of the host and an accelerator other than the first one.
+PlacementProblem problem_of(const CostedProblem& costed, DeviceId device) {
+  PlacementProblem problem = costed.problem;
+  const std::vector<double>& seconds = costed.several->seconds[device.index - 1];
+  for (std::size_t i = 0; i < problem.nodes.size(); ++i) problem.nodes[i].accelerator_seconds = seconds[i];
+  return problem;
+}
+
 }  // namespace
 
 std::vector<std::vector<NodeId>> kernels_of_several(const Program& program, DeviceId device) {
@@ -31,9 +39,12 @@ std::vector<std::vector<NodeId>> kernels_of_several(const Program& program, Devi
 }
 
 IdVector<NodeId, double> step_seconds(const Program& program, DeviceId device, const CostedProblem& costed) {
+  const DeviceId other = device == kHost ? kAccelerator : device;  // savings concern the host and one accelerator
   const std::vector<std::uint8_t> host = computed(program, kHost, costed.problem.nodes.size());
-  const std::vector<std::uint8_t> accelerator = computed(program, kAccelerator, costed.problem.nodes.size());
-  const std::vector<double> single = execution_seconds(costed.problem, host, accelerator, device);
+  const std::vector<std::uint8_t> accelerator = computed(program, other, costed.problem.nodes.size());
+  const bool differs = costed.several && device != kHost && !costed.several->seconds[device.index - 1].empty();
+  const std::vector<double> single =
+      execution_seconds(differs ? problem_of(costed, device) : costed.problem, host, accelerator, device == kHost ? kHost : kAccelerator);
   IdVector<NodeId, double> seconds;
   seconds.reserve(program.graph->nodes.size());
   for (std::size_t i = 0; i < program.graph->nodes.size(); ++i) seconds.push_back(single[i]);
@@ -49,9 +60,8 @@ IdVector<NodeId, double> step_seconds(const Program& program, DeviceId device, c
 
 StepCosts step_costs(const Program& program, const CostedProblem& costed, const Machine& machine) {
   StepCosts costs;
-  costs.host_seconds = step_seconds(program, kHost, costed);
+  for (std::size_t d = 0; d < program.devices.size(); ++d) costs.seconds.push_back(step_seconds(program, DeviceId(d), costed));
   for (std::size_t i = 0; i < program.graph->nodes.size(); ++i) costs.host_alone.push_back(costed.problem.nodes[i].host_seconds);
-  costs.accelerator_seconds = step_seconds(program, kAccelerator, costed);
   costs.channel_seconds = channel_seconds(program, costed);
   costs.start_seconds = costed.start_seconds;
   costs.run_seconds = costed.problem.nodes.back().host_seconds;

@@ -8,12 +8,12 @@
 namespace cleave::planner {
 
 struct StepCosts {
-  /// For one execution of each node. A fused kernel's time is that of its last operation, the others have 0.
-  IdVector<NodeId, double> host_seconds, accelerator_seconds;
+  /// By device, for one execution of each node. A fused kernel's time is that of its last operation, the others have 0.
+  IdVector<DeviceId, IdVector<NodeId, double>> seconds;
   IdVector<NodeId, double> host_alone;          ///< on the host, without fusion
   IdVector<ChannelId, double> channel_seconds;  ///< for one transfer (coalesce.h)
   IdVector<DeviceId, double> memory_bytes;      ///< 0: unknown
-  double start_seconds = 0;                     ///< launch overhead of each kernel on the accelerator, in addition to its work
+  double start_seconds = 0;                     ///< launch overhead of each kernel on an accelerator, in addition to its work
   double run_seconds = 0;                       ///< the host's fixed cost of a run, in addition to its steps
 };
 

@@ -74,7 +74,6 @@ class MarkedReadings {
         }
       }
     }
-    const std::vector<std::uint8_t>& copies = device == kHost ? placement.on_host : placement.on_accelerator;
     while (!found.empty()) {
       const auto [node, is_marked] = found.back();
       found.pop_back();
@@ -83,7 +82,8 @@ class MarkedReadings {
       known = 1;
       for (ValueId value : graph.nodes[node].inputs) {
         const NodeId producer = graph.values[value].producer;
-        if (hands_on(producer) && copies[producer.index] && !graph.nodes[node].means(value)) found.emplace_back(producer, is_marked);
+        if (hands_on(producer) && placement.has_copy(producer.index, device) && !graph.nodes[node].means(value))
+          found.emplace_back(producer, is_marked);
       }
     }
   }
@@ -182,12 +182,11 @@ Transfers make_transfers(const Graph& graph, const CostedProblem& costed, const 
     Transfer t;
     t.value = ValueId(static_cast<std::size_t>(planned.value));
     t.region = RegionId(static_cast<std::size_t>(planned.region));
-    t.from = planned.from();
-    t.to = planned.to();
+    t.from = planned.from;
+    t.to = planned.to;
     t.bytes = graph.values[t.value].type.bytes();
     t.frequency = costed.problem.regions[t.region.index].frequency;
-    const PlacementProblem::Value& cost = costed.problem.values[t.value.index];
-    t.seconds = t.frequency * cost.seconds(t.from, t.to);
+    t.seconds = t.frequency * costed.transfer_seconds(t.value, t.bytes, t.from, t.to);
     t.location = graph.producer(t.value).location;
     transfers.items.push_back(std::move(t));
   }
@@ -204,18 +203,19 @@ Transfers make_transfers(const Graph& graph, const CostedProblem& costed, const 
   const auto gives_output = [&](const ValueUse& use) {
     return use.kind == UseKind::output || (use.kind == UseKind::arm && into_outputs[use.node.index]);
   };
-  const MarkedReadings on_host(graph, uses, placement, kHost), on_accelerator(graph, uses, placement, kAccelerator);
+  std::vector<MarkedReadings> marked;  // by device
+  for (std::size_t d = 0; d < placement.devices; ++d) marked.emplace_back(graph, uses, placement, DeviceId(d));
   for (std::size_t i = 0; i < transfers.items.size(); ++i) {
     Transfer& t = transfers.items[i];
     const auto served = deliveries.of(i);
     const NodeId producer = graph.values[t.value].producer;
-    t.is_explicit = (t.to == kHost ? on_host : on_accelerator).all(t.value, served);
+    t.is_explicit = marked[t.to.index].all(t.value, served);
     if (in_loop[t.region]) continue;
-    if (t.to == kAccelerator) {
+    if (t.to != kHost) {
       const NodeKind kind = graph.nodes[producer].kind;
       const bool given = kind == NodeKind::input || kind == NodeKind::parameter || kind == NodeKind::constant;
       if (once[i] && (given || !tainted[producer.index])) t.kind = TransferKind::argument;
-    } else if (std::all_of(served.begin(), served.end(), gives_output)) {
+    } else if ((!served.empty() || placement.devices == 2) && std::all_of(served.begin(), served.end(), gives_output)) {
       t.kind = TransferKind::result;
     }
   }

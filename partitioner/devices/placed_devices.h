@@ -7,17 +7,12 @@
 #include <vector>
 
 #include "partitioner/devices/device_problem.h"
+#include "partitioner/solver/placement.h"
 #include "partitioner/solver/region_tree.h"
 
 namespace cleave::planner {
 
-/// The transfer of one value between two devices in one region.
-struct RoutedTransfer {
-  std::int32_t value = 0;
-  DeviceId from = kHost, to = kHost;
-  std::int32_t region = 0;
-  friend bool operator==(const RoutedTransfer&, const RoutedTransfer&) = default;
-};
+using RoutedTransfer = PlannedTransfer;
 
 struct PlacedDevices {
   std::vector<DeviceSet> on;              ///< per node; never empty

@@ -340,6 +340,30 @@ PlacementProblem with_optimistic_fusion(const Graph& graph, const Dataflow& data
   return ProblemMaker(graph, model, none).make_optimistic(costed, dataflow, sinkable);
 }
 
+const LinkDirection& CostedProblem::link(DeviceId from, DeviceId to) const {
+  if (several) return several->machine.link(from, to);
+  return to == kHost ? to_host : to_accelerator;
+}
+
+double CostedProblem::transfer_seconds(ValueId value, std::int64_t bytes, DeviceId from, DeviceId to) const {
+  return several ? link(from, to).seconds(static_cast<double>(bytes)) : problem.values[value.index].seconds(from, to);
+}
+
+CostedProblem for_all_accelerators(const Graph& graph, const CostModel& model, CostedProblem costed, Diagnostics& diagnostics) {
+  SeveralAccelerators several{model.machine, std::vector<std::vector<double>>(model.machine.accelerators.size())};
+  for (std::size_t a = 1; a < several.seconds.size(); ++a) {
+    CostModel other = model;
+    other.machine.accelerators.assign(1, model.machine.accelerators[a]);
+    const CostedProblem problem = ProblemMaker(graph, other, diagnostics).make();
+    std::vector<double> seconds;
+    for (const PlacementProblem::Node& node : problem.problem.nodes) seconds.push_back(node.accelerator_seconds);
+    const auto same = [](double own, const PlacementProblem::Node& first) { return own == first.accelerator_seconds; };
+    if (!std::equal(seconds.begin(), seconds.end(), costed.problem.nodes.begin(), same)) several.seconds[a] = std::move(seconds);
+  }
+  costed.several = std::make_shared<const SeveralAccelerators>(std::move(several));
+  return costed;
+}
+
 CostedProblem as_if_free(const Graph& graph, const CostModel& model, const CostedProblem& costed, std::span<const NodeId> nodes) {
   Diagnostics none;  // pins were valid before and still are
   return ProblemMaker(graph, model, none).make(costed, nodes);

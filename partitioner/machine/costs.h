@@ -37,6 +37,14 @@ struct CostModel {
   FusionRule host_fuses, accelerator_fuses;  ///< null: no operations fuse on that side
 };
 
+/// What a machine with several accelerators adds to the problem of its host and its first accelerator.
+struct SeveralAccelerators {
+  Machine machine;
+  std::vector<std::vector<double>> seconds;  ///< per accelerator: of each node of the problem there; empty: as on the first one
+
+  [[nodiscard]] std::size_t devices() const { return machine.accelerators.size() + 1; }
+};
+
 struct CostedProblem {
   PlacementProblem problem;               ///< nodes as in the graph, then one host node for outputs and control; values as in the graph
   std::vector<Cause> forced;              ///< per graph node: why it must be on the host; none: it need not be
@@ -47,7 +55,13 @@ struct CostedProblem {
   int workers = 1;                        ///< threads that work beside the host's steps (Program::workers)
   double start_seconds = 0;               ///< launch overhead of each of the accelerator's kernels
   FusibleGroups fusible;  ///< operations that run as one kernel where they are on one side; `problem.savings` has what that saves
-  std::shared_ptr<const ValueUses> uses;  ///< uses of the graph's values; the graph must outlive them
+  std::shared_ptr<const ValueUses> uses;               ///< uses of the graph's values; the graph must outlive them
+  std::shared_ptr<const SeveralAccelerators> several;  ///< null: the problem is that of the host and one accelerator
+
+  /// The cost of copies from one device to another that a link joins.
+  [[nodiscard]] const LinkDirection& link(DeviceId from, DeviceId to) const;
+  /// The cost of one transfer of a value of `bytes` over a link.
+  [[nodiscard]] double transfer_seconds(ValueId value, std::int64_t bytes, DeviceId from, DeviceId to) const;
 };
 
 /// Never fails on a verified graph, except for pins that cannot be met (diagnostics).
@@ -58,5 +72,8 @@ CostedProblem under_policy(const Graph& graph, const CostModel& model, const Cos
 /// `costed`, made of the same graph and model, changed as if `nodes` were not pinned and had an accelerator kernel. Nodes with effects stay
 /// as they are.
 CostedProblem as_if_free(const Graph& graph, const CostModel& model, const CostedProblem& costed, std::span<const NodeId> nodes);
+
+/// `costed`, made of the same graph and model, for all accelerators of the model's machine.
+CostedProblem for_all_accelerators(const Graph& graph, const CostModel& model, CostedProblem costed, Diagnostics& diagnostics);
 
 }  // namespace cleave::planner

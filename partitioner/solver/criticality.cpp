@@ -23,7 +23,7 @@ class CriticalityFinder {
     }
     for (const PlannedTransfer& t : placement.transfers) {
       const auto& value = problem.values[t.value];
-      moving_[t.to_accelerator ? 1 : 0][t.value] += problem.regions[t.region].frequency * value.seconds(t.from(), t.to());
+      moving_[t.to == kHost ? 0 : 1][t.value] += problem.regions[t.region].frequency * value.seconds(t.from, t.to);
     }
     index();
   }

@@ -83,7 +83,7 @@ class TransferTree {
       served_[s] = s > 0 && served_[slots[s].parent];
       if (served_[s] || !states_[s].here) continue;
       served_[s] = 1;
-      transfers.push_back({v, to_accelerator, slots[s].region});
+      transfers.push_back({v, to_accelerator ? kHost : kAccelerator, to_accelerator ? kAccelerator : kHost, slots[s].region});
       total += problem_.regions[slots[s].region].frequency * seconds;
     }
     std::sort(transfers.begin() + static_cast<std::ptrdiff_t>(first), transfers.end(),
@@ -374,18 +374,18 @@ void verify_transfers(const PlacementProblem& problem, const Placement& placemen
   const std::vector<std::uint8_t> is_driver = drivers_of(problem);
   std::vector<std::int32_t> start(2 * problem.values.size() + 1);  // by value and direction
   auto key = [](std::int32_t value, bool to_accelerator) { return 2 * static_cast<std::size_t>(value) + (to_accelerator ? 1 : 0); };
-  for (const PlannedTransfer& t : placement.transfers) ++start[key(t.value, t.to_accelerator) + 1];
+  for (const PlannedTransfer& t : placement.transfers) ++start[key(t.value, t.to == kAccelerator) + 1];
   for (std::size_t i = 0; i + 1 < start.size(); ++i) start[i + 1] += start[i];
   std::vector<std::int32_t> regions(placement.transfers.size()), next(start.begin(), start.end() - 1);
   for (const PlannedTransfer& t : placement.transfers) {
-    regions[next[key(t.value, t.to_accelerator)]++] = t.region;
+    regions[next[key(t.value, t.to == kAccelerator)]++] = t.region;
     const auto& value = problem.values[t.value];
-    const auto& from = t.to_accelerator ? placement.on_host : placement.on_accelerator;
-    if (!from[value.node]) broken.push_back("value " + std::to_string(t.value) + " is sent from a side where it has no copy");
+    if (!placement.has_copy(static_cast<std::size_t>(value.node), t.from))
+      broken.push_back("value " + std::to_string(t.value) + " is sent from a side where it has no copy");
     const std::int32_t driver = problem.regions[t.region].driver;
     if (driver != PlacementProblem::kNoDriver && !placement.on_host[driver])
       broken.push_back("value " + std::to_string(t.value) + " is sent where the host does not come by");
-    if (!t.to_accelerator && is_driver[static_cast<std::size_t>(value.node)])
+    if (t.to == kHost && is_driver[static_cast<std::size_t>(value.node)])
       broken.push_back(name_of(problem, static_cast<std::size_t>(value.node)) + " is a driver that only the host can tell others of");
     if (!tree.within(t.region, value.region))
       broken.push_back("value " + std::to_string(t.value) + " is sent outside the region where it lives");

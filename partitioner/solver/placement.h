@@ -7,30 +7,33 @@
 
 #include "graph/base/result.h"
 #include "partitioner/flow/min_cut.h"
+#include "partitioner/solver/device_set.h"
 #include "partitioner/solver/problem.h"
 
 namespace cleave::planner {
 
-/// The transfer of one value in one direction in one region.
+/// The transfer of one value from one device to another in one region.
 struct PlannedTransfer {
   std::int32_t value = 0;
-  bool to_accelerator = true;
+  DeviceId from = kHost, to = kAccelerator;
   std::int32_t region = 0;
-
-  [[nodiscard]] DeviceId from() const { return to_accelerator ? kHost : kAccelerator; }
-  [[nodiscard]] DeviceId to() const { return to_accelerator ? kAccelerator : kHost; }
   friend bool operator==(const PlannedTransfer&, const PlannedTransfer&) = default;
 };
 
 struct Placement {
-  std::vector<std::uint8_t> on_host, on_accelerator;  ///< per node, 0 or 1; at least one of the two is 1
-  std::vector<PlannedTransfer> transfers;             ///< ordered by value, direction, region
-  double objective_seconds = 0;                       ///< recomputed from the problem
-  double bound_seconds = 0;  ///< lower bound on every placement's cost; without a memory capacity, the maximum flow
-  double gap = 0;            ///< (objective - bound) / objective; 0 for a minimum cut within rounding
-  double solve_seconds = 0;  ///< wall clock
+  /// Per node, 0 or 1; at least one of the two is 1. With several accelerators the second says whether any of them has a copy.
+  std::vector<std::uint8_t> on_host, on_accelerator;
+  std::vector<DeviceSet> on;               ///< per node, with several accelerators: the devices with a copy; empty with one
+  std::size_t devices = 2;                 ///< the host and its accelerators
+  std::vector<PlannedTransfer> transfers;  ///< ordered by value, route, region
+  double objective_seconds = 0;            ///< recomputed from the problem
+  double bound_seconds = 0;                ///< lower bound on every placement's cost; without a memory capacity, the maximum flow
+  double gap = 0;                          ///< (objective - bound) / objective; 0 for a minimum cut within rounding
+  double solve_seconds = 0;                ///< wall clock
 
-  [[nodiscard]] bool has_copy(std::size_t node, DeviceId device) const { return (device == kHost ? on_host : on_accelerator)[node] != 0; }
+  [[nodiscard]] bool has_copy(std::size_t node, DeviceId device) const {
+    return on.empty() ? (device == kHost ? on_host : on_accelerator)[node] != 0 : on[node].has(device);
+  }
 };
 
 struct SolveOptions {

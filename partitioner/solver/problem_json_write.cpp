@@ -118,7 +118,7 @@ std::string placement_json(const LoadedProblem& loaded, const Placement& placeme
     out += first ? "\n  " : ",\n  ";
     first = false;
     out += "{\"value\": " + std::to_string(transfer.value) + ", \"direction\": \"" +
-           (transfer.to_accelerator ? "host_to_accelerator" : "accelerator_to_host") +
+           (transfer.to != kHost ? "host_to_accelerator" : "accelerator_to_host") +
            "\", \"region\": " + std::to_string(loaded.region_in_file[transfer.region]) + "}";
   }
   out += "],\n \"solve_seconds\": ";

@@ -22,6 +22,7 @@ void CommandQueue::begin(RunState& run, const RunOptions& options) {
   clock_ = {};
   waited_ = {};
   hazards_.reset();
+  lent_.clear();
   track_.begin(options);
   measured_.reset();
 }
@@ -39,7 +40,45 @@ void CommandQueue::drain() {
   if (const Status taken = detail::guard_memory([&] { return measured_.take(true); }); !taken && !run_->failed()) run_->end(taken.error());
 }
 
+std::optional<Point> CommandQueue::available(std::span<const StorageIndex> storages, const Origin& here) {
+  // Memory that a transfer brought was written on another stream than `compute`.
+  double time = clock_.ready(Stream::compute);
+  if (!wait_for(Stream::compute, {storages, {}, 0}, time, here)) return std::nullopt;
+  return Point{streams_.record(Stream::compute), time};
+}
+
+void CommandQueue::lend(std::span<const StorageIndex> storages, Loan& loan, std::uint64_t generation) {
+  for (const StorageIndex storage : storages)
+    if (tracks(storage)) lent_.push_back({storage, &loan, generation});
+}
+
+bool CommandQueue::settle(const Loan& loan, std::uint64_t generation, const Origin& here) {
+  const auto due = [&](const Lent& each) { return each.loan == &loan && each.generation <= generation; };
+  const auto found = std::find_if(lent_.rbegin(), lent_.rend(), due);
+  if (found == lent_.rend()) return true;
+  const Lent last = *found;
+  if (!last.loan->await_return(*this, last.generation, here)) return false;
+  std::erase_if(lent_, due);
+  return true;
+}
+
+bool CommandQueue::take_back(StorageIndex written, double& start, Stream stream, const Origin& here) {
+  for (std::size_t i = 0; i < lent_.size();) {
+    if (!hazards_.overlap(lent_[i].storage, written)) {
+      ++i;
+      continue;
+    }
+    if (!settle(*lent_[i].loan, lent_[i].generation, here)) return false;
+    start = std::max(start, clock_.ready(stream));
+    i = 0;
+  }
+  return true;
+}
+
 bool CommandQueue::wait_for(Stream stream, const WorkView& work, double& start, const Origin& here) {
+  if (!lent_.empty())
+    for (const StorageIndex s : work.writes)
+      if (!take_back(s, start, stream, here)) return false;
   waits_.clear();
   for (StorageIndex s : work.reads) hazards_.before(stream, s, false, waits_);
   for (StorageIndex s : work.writes) hazards_.before(stream, s, true, waits_);

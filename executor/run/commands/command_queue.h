@@ -12,6 +12,7 @@
 #include "executor/run/clock/track.h"
 #include "executor/run/clock/virtual_clock.h"
 #include "executor/run/commands/hazards.h"
+#include "executor/run/commands/loan.h"
 #include "executor/run/commands/rotation.h"
 #include "executor/run/commands/work.h"
 
@@ -33,6 +34,12 @@ class CommandQueue {
   /// nullopt if it failed.
   template <class F>
   std::optional<Point> put(Stream stream, const WorkView& work, const MeasuredTrack::Note& note, const Origin& here, F&& enqueue);
+  /// The point at which the commands so far have written these storages, for a reader outside of this device; nullopt: it failed.
+  std::optional<Point> available(std::span<const StorageIndex> storages, const Origin& here);
+  /// Another device reads these storages, which transfers access: a command that writes there first waits for their return.
+  void lend(std::span<const StorageIndex> storages, Loan& loan, std::uint64_t generation);
+  /// Waits until generation `generation` of a loan, and all before it, are back; false: the run has stopped.
+  bool settle(const Loan& loan, std::uint64_t generation, const Origin& here);
   /// Makes `stream` wait for all commands that a command with this work depends on, until `start` or later; false: it failed.
   bool wait_for(Stream stream, const WorkView& work, double& start, const Origin& here);
   bool wait_for(Stream stream, const Event& event, const Origin& here);
@@ -40,6 +47,8 @@ class CommandQueue {
   Point finish(Stream stream, const WorkView& work, double time);
   /// Whether a transfer may still access the storage when the compute stream is done with it.
   [[nodiscard]] bool tracks(StorageIndex storage) const { return hazards_.watched(storage); }
+  /// Waits until nobody else reads the storage that the next command writes; false: the run has stopped.
+  bool take_back(StorageIndex written, double& start, Stream stream, const Origin& here);
   /// Reports an error of the step at `here`; false.
   bool fail(const Origin& here, Error error);
 
@@ -72,6 +81,12 @@ class CommandQueue {
   std::array<std::array<std::uint64_t, kStreamCount>, kStreamCount>
       waited_{};  ///< the sequence up to which a stream has already waited for another
   std::vector<Point> waits_;
+  struct Lent {
+    StorageIndex storage = kNoStorage;
+    Loan* loan = nullptr;
+    std::uint64_t generation = 0;
+  };
+  std::vector<Lent> lent_;
 };
 
 template <class F>

@@ -16,6 +16,10 @@ class Hazards {
   Hazards(const MemoryPlan& plan, const std::vector<StorageIndex>& transferred);
 
   [[nodiscard]] bool watched(StorageIndex storage) const { return first_[index(storage)] < last_[index(storage)]; }
+  /// Whether two storages share tracked memory.
+  [[nodiscard]] bool overlap(StorageIndex a, StorageIndex b) const {
+    return first_[index(a)] < last_[index(b)] && first_[index(b)] < last_[index(a)];
+  }
   /// Appends to `waits` the points that a command on `stream` must wait for before it reads (or writes) `storage`.
   void before(Stream stream, StorageIndex storage, bool write, std::vector<Point>& waits) const;
   /// Records an access by a command that completes at `point`.

@@ -68,6 +68,11 @@ std::optional<std::int64_t> DeviceContents::decision(NodeId control, ValueId val
   return std::nullopt;
 }
 
+bool DeviceContents::keeps(ValueId value) const {
+  const auto holds = [&](const Move& state) { return state.to == plan_.storage_of[value]; };
+  return std::any_of(commands_.states.begin(), commands_.states.end(), holds);
+}
+
 Result<Array> DeviceContents::read(ValueId value) {
   if (Status room = make_room(); !room) return room.error();
   Result<Array> array = Array::allocate(graph_.values[value].type);

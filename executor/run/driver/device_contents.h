@@ -31,6 +31,8 @@ class DeviceContents {
   /// Between runs: reads a value that stays on the device.
   Result<Array> read(ValueId value);
 
+  /// Whether `value` is a state that stays on this device.
+  [[nodiscard]] bool keeps(ValueId value) const;
   [[nodiscard]] bool keeps_states() const { return !commands_.states.empty(); }
   /// Ends a run after which the device keeps states: copies their next values to their storages, unless the run failed.
   Status take_over_states(bool went_well);

@@ -88,7 +88,7 @@ bool DeviceDriver::compute(const Step& step, const Origin& here, std::int64_t tr
   if (node.kind == NodeKind::operation) return launch(node, here);
   if (node.kind != NodeKind::counter) return true;  // constants and leaves are on the device already
   StorageIndex to = queue_.rotation.at(plan_.storage_of[node.results[0]]);
-  const WorkView work{{}, {&to, 1}, prepared_.costs.accelerator_seconds[step.node]};
+  const WorkView work{{}, {&to, 1}, prepared_.costs.seconds[queue_.id()][step.node]};
   return issue(queue_, work, here, [&] { return device_.fill(plan_.range(to), static_cast<std::int32_t>(trip), here); });
 }
 
@@ -196,7 +196,7 @@ void DeviceDriver::enter(NodeId control) {
   const Node& node = graph_.nodes[control];
   const double trips = node.kind == NodeKind::branch ? 1 : node.expected;  // the trip count that the plan's seconds assume
   VirtualClock& clock = queue_.clock();
-  if (trips > 0) clock.occupy(Stream::compute, clock.ready(Stream::compute) + prepared_.costs.accelerator_seconds[control] / trips);
+  if (trips > 0) clock.occupy(Stream::compute, clock.ready(Stream::compute) + prepared_.costs.seconds[queue_.id()][control] / trips);
 }
 
 void DeviceDriver::outcome(NodeId control, std::int64_t value) {

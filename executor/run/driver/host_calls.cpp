@@ -63,7 +63,7 @@ bool HostCalls::start(const Origin& here) {
 }
 
 void HostCalls::time_virtually(BesideCall& call) {
-  const double now = end_.clock.now(), seconds = prepared_.costs.host_seconds[call.here.node];
+  const double now = end_.clock.now(), seconds = prepared_.costs.seconds[kHost][call.here.node];
   const VirtualWorkers::Interval time = call.pends ? VirtualWorkers::Interval{now, now + seconds} : virtual_workers_.take(now, seconds);
   call.virtual_begin = time.begin;
   call.virtual_end = time.end;

@@ -75,7 +75,7 @@ bool HostDriver::run(const Step& step, const Origin& here, std::int64_t trip, do
       if (!hand_in(result, here)) return false;
   }
   if (!overlaps && (node.kind == NodeKind::operation || node.kind == NodeKind::counter))
-    end_.clock.advance(prepared_.costs.host_seconds[step.node]);
+    end_.clock.advance(prepared_.costs.seconds[kHost][step.node]);
   return true;
 }
 
@@ -120,7 +120,7 @@ std::optional<std::int64_t> HostDriver::decide(const Step& step, ValueId value, 
 void HostDriver::enter(NodeId control) {
   const Node& node = graph_.nodes[control];
   const double trips = node.kind == NodeKind::branch ? 1 : node.expected;  // the trip count that the plan's seconds assume
-  if (trips > 0) end_.clock.advance(prepared_.costs.host_seconds[control] / trips);
+  if (trips > 0) end_.clock.advance(prepared_.costs.seconds[kHost][control] / trips);
   steps_.enter(control);
 }
 

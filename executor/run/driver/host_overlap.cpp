@@ -31,7 +31,7 @@ bool HostOverlap::run(const Origin& here, double& waited) {
     for (const auto& [transport, chunks] : operation.coming)
       if (!transport->take_chunks(end_, (*chunks)[r], here, waited)) return false;
     if (!kernels_.run_pieces(call, here, begin, ranges[r].end, sample)) return false;
-    end_.clock.advance(prepared_.costs.host_seconds[here.node] * ranges[r].share);
+    end_.clock.advance(prepared_.costs.seconds[kHost][here.node] * ranges[r].share);
     begin = ranges[r].end;
     for (const auto& [transport, chunks] : operation.leaving) transport->give(end_, (*chunks)[r]);
   }

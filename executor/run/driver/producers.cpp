@@ -247,9 +247,9 @@ void Producers::record(const Loop& loop, const Slot& slot, std::size_t work) {
   double begin = slot.virtual_time.begin;
   for (const NodeId before : loop.prepared->producer->nodes) {
     if (before == node) break;
-    begin += prepared_.costs.host_seconds[before];
+    begin += prepared_.costs.seconds[kHost][before];
   }
-  const double end = begin + prepared_.costs.host_seconds[node];
+  const double end = begin + prepared_.costs.seconds[kHost][node];
   track.add({TimelineEvent::What::compute, kHost, node, end_.clock.on_timeline(begin, begun), end_.clock.on_timeline(end, ended), 0,
              TimelineEvent::Lane::calls, nullptr, slot.lane});
 }

@@ -21,7 +21,7 @@ Work work_of(const Prepared& prepared, DeviceId id, NodeId node, const DoubleBuf
     work.reads.push_back(storage_in_turn(double_buffers, storage_of[input], turn));
   for (ValueId result : group ? group->results : operation.results)
     work.writes.push_back(storage_in_turn(double_buffers, storage_of[result], turn));
-  work.seconds = prepared.costs.accelerator_seconds[node];
+  work.seconds = prepared.costs.seconds[id][node];
   return work;
 }
 

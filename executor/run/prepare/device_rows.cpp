@@ -74,7 +74,7 @@ Status prepare_candidate(const Prepared& prepared, DeviceId id, const RowCandida
   std::int64_t chunks = 0;
   for (const ChannelId each : candidate.coming)
     chunks = std::max(chunks, static_cast<std::int64_t>(prepared.chunks.count(bytes_of(prepared, each))));
-  const std::int64_t launches = launches_for(chunks, prepared.costs.accelerator_seconds[node], prepared.costs.start_seconds);
+  const std::int64_t launches = launches_for(chunks, prepared.costs.seconds[id][node], prepared.costs.start_seconds);
   const std::vector<std::int64_t> ends =
       launch_ends(candidate.cut, device_request(prepared, id, node, commands.turn(0).work[node]), launches);
   if (ends.size() < 2) return {};
@@ -115,7 +115,7 @@ Status prepare_rows(const Prepared& prepared, DeviceId id, const Transports& tra
       const auto found = step.kind == StepKind::compute ? overlaps.find(step.node) : overlaps.end();
       if (found == overlaps.end()) continue;
       std::vector<ChannelId>& coming = found->second.coming;
-      std::erase_if(coming, [&](const ChannelId& each) { return prepared.by_mailbox[each] != 0; });
+      std::erase_if(coming, [&](const ChannelId& each) { return transports.chunks_to_device[each] == nullptr; });
       const std::optional<RowCut> cut = row_cut(device_request(prepared, id, step.node, commands.turn(0).work[step.node]));
       if (!cut) continue;
       keep_rows(coming, *prepared.program, *values_of(step.node).reads, *cut);

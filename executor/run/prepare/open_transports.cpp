@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "executor/run/transport/mailbox_transport.h"
+#include "executor/run/transport/peer_transport.h"
 #include "graph/states.h"
 
 namespace cleave::runtime {
@@ -78,10 +79,23 @@ class TransportOpener {
 
   Status open(ChannelId id, Transports& transports) {
     const Channel& channel = program_.channels[id];
+    if (between_accelerators(channel)) return open_between(id, transports);
     Device& device = *prepared_.devices[channel.from == kHost ? channel.to : channel.from];
     return prepared_.by_mailbox[id] != 0 ? open_mailbox(id, device, transports)
            : channel.from == kHost       ? open_to_device(id, device, transports)
                                          : open_to_host(id, device, transports);
+  }
+
+  Status open_between(ChannelId id, Transports& transports) {
+    const Channel& channel = program_.channels[id];
+    Device &from = *prepared_.devices[channel.from], &to = *prepared_.devices[channel.to];
+    if (!to.peer_copies())
+      return Error{"the program copies from " + to_string(channel.from) + " to " + to_string(channel.to) +
+                       " directly, which these accelerators cannot",
+                   {},
+                   ErrorKind::usage};
+    transports.of[id] = std::make_unique<PeerTransport>(values(id), channel.from, from, to, prepared_.depths[id]);
+    return {};
   }
 
   Status open_mailbox(ChannelId id, Device& device, Transports& transports) {

@@ -62,7 +62,7 @@ Status open_devices(Prepared& prepared, const ExecutorSetup& setup) {
       return does_not_fit(*prepared.program, id, prepared.plans[id], capacity);
     prepared.devices.push_back(nullptr);
     if (!needed) continue;
-    Result<std::unique_ptr<Device>> device = setup.back_end.open(setup.ordinal, setup);
+    Result<std::unique_ptr<Device>> device = setup.back_end.open(setup.ordinal + static_cast<int>(d) - 1, setup);
     if (!device) return device.error();
     prepared.devices[id] = *std::move(device);
   }
@@ -101,8 +101,8 @@ IdVector<ChannelId, std::uint8_t> find_by_mailbox(const Prepared& prepared) {
   IdVector<ChannelId, std::uint8_t> found(program.channels.size(), 0);
   for (std::size_t c = 0; c < program.channels.size(); ++c) {
     const ChannelId id(c);
-    if (follows(program, id)) continue;
     const Channel& channel = program.channels[id];
+    if (follows(program, id) || between_accelerators(channel)) continue;
     const std::int64_t bytes = slot_bytes(program, id);
     const bool small = bytes > 0 && bytes <= Mailbox::kMostBytes;
     if (!small || leaves_early(program, id) || !prepared.devices[channel.from == kHost ? channel.to : channel.from]->mailboxes()) continue;

@@ -77,7 +77,7 @@ Result<Transport::Load> load(const Prepared& prepared, DeviceId id, ChannelId fi
   }
   const Channel& channel = program.channels[first];
   CoalescedCopies* const copies = prepared.devices[id]->coalesced_copies();
-  if (!channel.coalesced || !copies) return load;
+  if (!channel.coalesced || !copies || between_accelerators(channel)) return load;
   if (!earlier.empty() && load.storages == earlier.front().storages) {
     load.pieces = earlier.front().pieces;
     return load;
@@ -101,7 +101,7 @@ Status place_loads(const Prepared& prepared, DeviceId id, Transports& transports
         if (!next) return next.error();
         loads.push_back(*std::move(next));
       }
-      transports.of[step.channel]->place(std::move(loads));
+      transports.of[step.channel]->place(id, std::move(loads));
     }
   }
   return {};

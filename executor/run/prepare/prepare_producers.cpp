@@ -62,7 +62,7 @@ class ProducerPreparation {
   }
 
   void add(const Step& step) {
-    prepared_producer_.virtual_seconds += prepared_.costs.host_seconds[step.node];
+    prepared_producer_.virtual_seconds += prepared_.costs.seconds[kHost][step.node];
     if (!operations_.of[step.node].kernel) return;  // it runs with a later one
     PreparedProducer::Work work{step.node, step.order, {}, {}};
     for (const ValueId value : operations_.reads(step.node)) {

@@ -1,6 +1,6 @@
-// Transport: the way of one channel's values between the host and a device. The kind of a channel's transport is chosen when the program is
-// prepared (prepare/open_transports.h); in a run each side calls the function of its own end, on its own thread. A coalesced transfer has
-// one transport, which moves all of its values.
+// Transport: the way of one channel's values between the host and a device, or between two devices. The kind of a channel's transport is
+// chosen when the program is prepared (prepare/open_transports.h); in a run each side calls the function of its own end, on its own thread.
+// A coalesced transfer has one transport, which moves all of its values.
 #pragma once
 
 #include <cstdint>
@@ -26,8 +26,8 @@ class Transport {
   Transport(const Transport&) = delete;
   Transport& operator=(const Transport&) = delete;
   virtual ~Transport() = default;
-  /// Must be called once, before any run. One load a turn.
-  void place(std::vector<Load> loads) { loads_ = std::move(loads); }
+  /// Must be called once for each device at an end, before any run. One load a turn.
+  virtual void place(DeviceId /*end*/, std::vector<Load> loads) { loads_ = std::move(loads); }
 
   /// Must be called before each run, while the device is idle: returns to generation zero. `memory` has the caller's arrays of the run.
   void begin(const RunOptions& options, const CallerMemory& memory) {

@@ -141,8 +141,8 @@ Planned slowed(const Traced& graph) {
   CostModel model = simulated_costs();
   model.host_fuses = host_fuses;
   Planned planned = plan_with(model, graph, Where::accelerator);
-  for (double& seconds : planned.costs.accelerator_seconds) seconds = 0;
-  for (double& seconds : planned.costs.host_seconds) seconds = seconds > 0 ? 1 : 0;
+  for (double& seconds : planned.costs.seconds[kAccelerator]) seconds = 0;
+  for (double& seconds : planned.costs.seconds[kHost]) seconds = seconds > 0 ? 1 : 0;
   for (double& seconds : planned.costs.channel_seconds) seconds = 1;
   planned.costs.run_seconds = planned.costs.start_seconds = 0;
   return planned;
@@ -183,9 +183,9 @@ TEST(Overlap, LetsTheAcceleratorBeginBeforeAllHasCome) {
     return std::tuple(named("rows", there([&] { return max(x, {.axis = 1}); })), named("both", there([&] { return x + y * 0.5F; })));
   }));
   Planned planned = slowed(graph);
-  for (double& seconds : planned.costs.host_seconds) seconds = 0;
+  for (double& seconds : planned.costs.seconds[kHost]) seconds = 0;
   for (std::size_t i = 0; i < graph->nodes.size(); ++i)
-    planned.costs.accelerator_seconds[NodeId(i)] = graph->nodes[NodeId(i)].kind == NodeKind::operation ? 1 : 0;
+    planned.costs.seconds[kAccelerator][NodeId(i)] = graph->nodes[NodeId(i)].kind == NodeKind::operation ? 1 : 0;
   const RunOptions options = given(*graph);
   const Outcome whole = run(*executor_for(planned, setup_of(kWhole)), options);
   ASSERT_TRUE(whole.result.ok());

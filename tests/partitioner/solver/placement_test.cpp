@@ -42,8 +42,8 @@ void expect_optimal(const Problem& problem, std::uint64_t seed, const SolveOptio
   double transfers = 0;  // the listed transfers are the ones that are paid
   for (const PlannedTransfer& t : solved->transfers) {
     const auto& value = problem.values[t.value];
-    transfers +=
-        problem.regions[t.region].frequency * (t.to_accelerator ? value.host_to_accelerator_seconds : value.accelerator_to_host_seconds);
+    transfers += problem.regions[t.region].frequency *
+                 (t.to == kAccelerator ? value.host_to_accelerator_seconds : value.accelerator_to_host_seconds);
   }
   for (std::size_t i = 0; i < problem.nodes.size(); ++i) {
     const auto& node = problem.nodes[i];
@@ -318,7 +318,7 @@ TEST(Placement, SendsALoopInvariantOperandOnceOutsideTheLoop) {
   const auto solved = solve(problem);
   ASSERT_TRUE(solved.ok());
   EXPECT_THAT(solved->on_accelerator, ElementsAre(0, 1));
-  EXPECT_THAT(solved->transfers, ElementsAre(PlannedTransfer{0, true, 0}));
+  EXPECT_THAT(solved->transfers, ElementsAre(PlannedTransfer{0, kHost, kAccelerator, 0}));
   EXPECT_DOUBLE_EQ(solved->objective_seconds, 13);
   EXPECT_DOUBLE_EQ(solved->bound_seconds, 13);
   EXPECT_EQ(solved->gap, 0);
@@ -333,7 +333,7 @@ TEST(Placement, SendsAValuePrintedNowAndThenInsideTheBranch) {
   const auto solved = solve(problem);
   ASSERT_TRUE(solved.ok());
   EXPECT_THAT(solved->on_host, ElementsAre(0, 1));
-  EXPECT_THAT(solved->transfers, ElementsAre(PlannedTransfer{0, false, 2}));
+  EXPECT_THAT(solved->transfers, ElementsAre(PlannedTransfer{0, kAccelerator, kHost, 2}));
 }
 
 TEST(Placement, TiesGoToTheOutermostRegionAndToTheHost) {
@@ -345,7 +345,7 @@ TEST(Placement, TiesGoToTheOutermostRegionAndToTheHost) {
   problem.uses = {{0, 1, 1}, {0, 2, 2}};
   const auto solved = solve(problem);
   ASSERT_TRUE(solved.ok());
-  EXPECT_THAT(solved->transfers, ElementsAre(PlannedTransfer{0, false, 0}));
+  EXPECT_THAT(solved->transfers, ElementsAre(PlannedTransfer{0, kAccelerator, kHost, 0}));
   EXPECT_THAT(solved->on_accelerator, ElementsAre(1, 0, 0, 0));
 }
 
