@@ -56,6 +56,12 @@ TypeResult nonzero_type(Types inputs, const Attributes& attributes) {
   return give("nonzero", inputs, {{DType::i64, {x.rank(), size ? *size : x.elements()}}, {DType::i32, {}}});
 }
 
+/// Elements behind a length are taken for zeros.
+bool nonzero_lengths(LengthCall& call) {
+  for (const Length& length : call.lengths[0]) call.masks.push_back({0, length.axis, Neutral::zero});
+  return true;
+}
+
 Status nonzero_reference(const OpCall& call) {
   const Array& x = call.inputs[0];
   const Shape& shape = x.shape();
@@ -319,10 +325,11 @@ constexpr AttributeDef count(std::string_view name, std::int64_t fallback) {
 
 constexpr OpDef op::nonzero =
     Record("nonzero(x, size?)", 1, {optional("size", Type::integer)},
-           "two results: i64 positions [axes, size] of what is not 0, in order, then zeros (size: the number of elements); and "
-           "how many there are",
+           "two results: i64 positions [axes, n] of what is not 0, in order, and how many there are; with `size` there are so many "
+           "positions, of which those behind the last are zeros",
            nonzero_type, linear_cost, nonzero_reference)
         .of_class(CostClass::gather)
+        .with_lengths(nonzero_lengths)
         .differentiated(GradientRule::zero());
 
 constexpr OpDef op::non_max_suppression =

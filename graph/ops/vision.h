@@ -7,12 +7,23 @@
 namespace cleave {
 
 struct Nonzero {
-  Tensor positions, count;  ///< i64 [axes of x, size], 0 where there are no more; how many there are in all, an i32 scalar
+  Tensor positions, count;  ///< i64 [axes of x, size]; how many there are in all, an i32 scalar
 };
-/// Positions of the nonzero elements of x, in row-major order: at most `size` of them (default: as many as x has elements). Error `shape`:
-/// a scalar.
+/// Positions of the nonzero elements of x, in row-major order. Without `size` a run gives as many as there are; with it, `size` positions,
+/// of which those behind the last are 0. Error `shape`: a scalar.
 ///   auto [positions, count] = nonzero(mask, 100);
 Nonzero nonzero(const Tensor& x, std::optional<std::int64_t> size = {}, Here here = Here::now());
+
+/// `compress(mask, x, {.axis = 0, .size = 100})`
+struct CompressOptions {
+  std::optional<int> axis = {};           ///< absent: over all elements of x in order
+  std::optional<std::int64_t> size = {};  ///< the largest possible number (default: that of the conditions)
+};
+/// The elements of x along an axis where `condition`, a vector, is not 0. The type has `size` elements along the axis; a run gives as many
+/// as there are, and functions of the result see only these. A run that finds more than `size` ends with an Error at this call. Errors:
+/// `shape` (a condition that is not a vector, or longer than the axis; no such axis), `value` (a negative size).
+///   Tensor chosen = compress(scores > 0.5, boxes, {.axis = 0});   // boxes[scores > 0.5]
+Tensor compress(const Tensor& condition, const Tensor& x, const CompressOptions& options = {}, Here here = Here::now());
 
 /// `non_max_suppression(boxes, scores, 20, {.iou_threshold = 0.5})`
 struct SuppressionOptions {

@@ -1,5 +1,9 @@
 #include "graph/trace/composer.h"
 
+#include <memory>
+
+#include "graph/host_function.h"
+
 namespace cleave {
 namespace {
 
@@ -55,6 +59,32 @@ Parts Composer::for_loop(const Part& count, const Parts& initial,
   Tracer::Loop loop = tracer_->begin_for(count.operand(), states(initial), location_);
   const Parts yielded = body({*tracer_, std::move(loop.counter)}, as_parts(std::move(loop.inside)));
   return as_parts(tracer_->end_for(states(yielded)));
+}
+
+Part Composer::with_length(Part x, int axis, const Part& count) {
+  if (!x.operand().poisoned() && !count.operand().poisoned()) tracer_->set_length(x.operand(), axis, count.operand());
+  return x;
+}
+
+Part Composer::at_most(std::string_view function, const Part& count, std::int64_t most, std::string advice) {
+  if (count.operand().poisoned()) return count;
+  HostFunction check;
+  check.name = function;
+  check.takes = check.returns = {count.type()};
+  check.pure = true;
+  check.seconds = 0;
+  SourceLocation where = location_;
+  if (tracer_->chained(SourceLocation()).via) where.via = nullptr;  // the recorded node has the chain of scopes already
+  check.call = [where, most, advice = std::move(advice)](std::span<const Array> inputs, std::span<Array> results,
+                                                         const CallLimits&) -> Status {
+    const std::int64_t found = *inputs[0].data<std::int64_t>();
+    if (found > most) return Error{"there are " + std::to_string(found) + " elements" + advice, where, ErrorKind::user};
+    *results[0].mutable_data<std::int64_t>() = found;
+    return {};
+  };
+  Attributes attributes;
+  attributes.set("function", std::make_shared<const HostFunction>(std::move(check)));
+  return (*this)(op::host_call, {count}, std::move(attributes));
 }
 
 Part Composer::error(DiagnosticKind kind, std::string message) {

@@ -61,6 +61,11 @@ class Composer {
   /// `count` trips over carried values: `body` gets the counter (i32) and the current values, and returns their next values.
   Parts for_loop(const Part& count, const Parts& initial, const std::function<Parts(const Part& counter, const Parts& carried)>& body);
 
+  /// `x`, a result that nothing else reads, of which only the first `count` elements along `axis` count: an i64 scalar.
+  Part with_length(Part x, int axis, const Part& count);
+  /// `count`, an i64 scalar. If it exceeds `most`, the run ends with an Error at the user's call: "there are 7 elements" and `advice`.
+  Part at_most(std::string_view function, const Part& count, std::int64_t most, std::string advice);
+
   /// Reports a mistake that no recorded operation would detect, at the user's call. Returns poison.
   Part error(DiagnosticKind kind, std::string message);
 

@@ -144,6 +144,7 @@ Tracer::State_::Recorded Tracer::State_::record(const OpDef& op, std::span<const
   const std::size_t first = graph.values.size();
   for (TensorType& result : *results) add_result(id, std::move(result), region);
   set_lengths(first, lengths_of_results);
+  set_counted_length(op, graph.nodes[id].attributes, first, location);
   return {true, std::nullopt, first, results->size()};
 }
 

@@ -114,7 +114,11 @@ std::vector<Operand> Tracer::end_branch(std::span<const State> then_values, std:
     NodeId node = s.add_node(NodeKind::merge, s.region, b.location);
     s.graph.nodes[node].owner = frame.node;
     s.graph.nodes[node].inputs = {from_then, from_else};
-    merged[i] = s.add_result(node, *type, s.region, b.name.empty() ? a.name : b.name);
+    const std::string& name = b.name.empty() ? a.name : b.name;
+    const ValueId result = s.add_result(node, *type, s.region, name);
+    merged[i] = result;
+    for (const Length& length : s.common_lengths(from_then, from_else, b.location, name, "the other arm gives another size"))
+      s.set_length(result, length);
   }
   return merged;
 }

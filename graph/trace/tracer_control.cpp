@@ -152,6 +152,8 @@ std::vector<Operand> Tracer::State_::add_carried(std::span<const State> initial,
       const TensorType type = graph.values[initial_ids[i]].type;
       seen = add_result(id, type, region, initial[i].name);
       add_result(id, type, frame.outer, initial[i].name);
+      for (const Length& length : common_lengths(initial_ids[i], initial_ids[i], initial[i].location, initial[i].name, {}))
+        set_length(seen.value, length);
     }
     frame.carried.push_back(id);
     inside.push_back(seen);
@@ -196,7 +198,11 @@ std::vector<Operand> Tracer::State_::yield(std::span<const State> yielded) {
     if (!value.valid()) continue;
     Node& node = graph.nodes[frame.carried[i]];
     node.inputs.push_back(value);
-    after[i] = node.results[1];
+    const ValueId initial = node.inputs[0], result = node.results[1];
+    after[i] = result;
+    const std::string& name = yielded[i].name.empty() ? graph.values[result].name : yielded[i].name;
+    for (const Length& length : common_lengths(initial, value, yielded[i].location, name, "a loop carries it only with one size"))
+      set_length(result, length);
   }
   return after;
 }

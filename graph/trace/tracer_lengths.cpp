@@ -152,6 +152,28 @@ void Tracer::State_::set_lengths(std::size_t first, const std::vector<Lengths>& 
     for (const Length& length : results[i]) set_length(ValueId(first + i), length);
 }
 
+void Tracer::State_::set_counted_length(const OpDef& op, const Attributes& attributes, std::size_t first, const SourceLocation& location) {
+  if (whole > 0 || &op != &op::nonzero || attributes.find("size")) return;
+  set_length(ValueId(first), {1, cast(ValueId(first + 1), DType::i64, location)});
+}
+
+Lengths Tracer::State_::common_lengths(ValueId a, ValueId b, const SourceLocation& location, std::string_view name,
+                                       std::string_view where) {
+  if (lengths.empty() || whole > 0) return {};
+  const auto sorted = [&](ValueId value) {
+    const auto found = lengths.find(value.index);
+    Lengths result = found == lengths.end() ? Lengths() : found->second;
+    std::sort(result.begin(), result.end(), [](const Length& x, const Length& y) { return x.axis < y.axis; });
+    return result;
+  };
+  Lengths result = sorted(a);
+  if (result == sorted(b)) return result;
+  error(DiagnosticKind::unsupported, location,
+        quoted(std::string(name), "a value") + " has a size that depends on data, and " + std::string(where) +
+            "; use `where(mask, x, 0)` there, which keeps all elements");
+  return {};
+}
+
 void Tracer::State_::set_length(ValueId value, const Length& length) {
   Lengths& known = lengths[value.index];
   std::erase_if(known, [&](const Length& each) { return each.axis == length.axis; });

@@ -133,6 +133,11 @@ struct Tracer::State_ {
                      std::vector<Lengths>& results);
   void set_length(ValueId value, const Length& length);
   void set_lengths(std::size_t first, const std::vector<Lengths>& results);
+  /// Sets the length of results that a run counts: the positions of `nonzero` without a size, which are the values from `first` on.
+  void set_counted_length(const OpDef& op, const Attributes& attributes, std::size_t first, const SourceLocation& location);
+  /// The lengths of a value that a loop carries, or of a branch's result: those of both values, which must be the same. Reports it where
+  /// they differ.
+  Lengths common_lengths(ValueId a, ValueId b, const SourceLocation& location, std::string_view name, std::string_view where);
   void add_counts();
 
   /// A checked predicate; none after a mistake.

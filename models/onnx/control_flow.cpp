@@ -113,6 +113,13 @@ Values of_both_arms(Call& c, Values results, const Values& first, const Values& 
   return results;
 }
 
+/// Begins or ends a loop or a branch whose values have lengths that are carried beside them.
+template <class Step>
+auto without_lengths(Call& c, const Step& step) {
+  const WholeValues whole(c);
+  return step();
+}
+
 /// An `If` of which one arm can be read. That arm is traced as the then arm; for an else arm the condition is negated.
 Values with_one_arm(Call& c, std::string_view graph, bool then, const ArmMistake& broken) {
   const Part condition = scalar(c, c[0]);
@@ -173,7 +180,8 @@ Values if_(Call& c) {
   if (equal) {
     const JoinedArms joined_arms(c, then, first, second);
     const Values from_then = joined_arms.first(), from_else = joined_arms.second();
-    Values results = joined_arms.results(values_of(c, tracer.end_branch(states(c, from_then), states(c, from_else))));
+    Values results = joined_arms.results(
+        values_of(c, without_lengths(c, [&] { return tracer.end_branch(states(c, from_then), states(c, from_else)); })));
     return of_both_arms(c, std::move(results), first, second);
   }
   tracer.end_branch({}, {});
@@ -288,7 +296,7 @@ Values counted_loop(Call& c, const LoopParts& loop, std::optional<std::int64_t> 
   const std::optional<Array> known_count = c.known(Value(count));
   const Operand trips =
       known_count ? Operand(Literal{Literal::Type::integer, static_cast<std::int64_t>(known_count->at(0))}) : count.operand();
-  const Tracer::Loop inside = tracer.begin_for(trips, states(c, initial), c.location());
+  const Tracer::Loop inside = without_lengths(c, [&] { return tracer.begin_for(trips, states(c, initial), c.location()); });
   const Part counter(tracer, inside.counter);
   const Values carried = values_of(c, inside.inside);
   const Values results = trip(c, loop, c.as(DType::i64, counter), sizes.with_lengths(carried, carries, CarriedSizes::Where::inside));
@@ -300,7 +308,7 @@ Values counted_loop(Call& c, const LoopParts& loop, std::optional<std::int64_t> 
   const std::optional<Array> goes = c.known(results.front());
   std::optional<Operand> until;
   if (!goes || goes->at(0) == 0) until = c(op::logical_not, {scalar(c, results.front().part)}).operand();
-  Values after = values_of(c, tracer.end_for(states(c, yielded), until));
+  Values after = values_of(c, without_lengths(c, [&] { return tracer.end_for(states(c, yielded), until); }));
   Values counts(after.end() - static_cast<std::ptrdiff_t>(sizes.counts()), after.end());
   after.resize(after.size() - sizes.counts());
   if (counts_trips && ends_early) {
@@ -331,14 +339,16 @@ Values conditional_loop(Call& c, const LoopParts& loop, const CarriedSizes& size
   initial.emplace_back(c.scalar(std::int64_t{0}));
   initial = sizes.with_counts(initial);
   const std::size_t carries = loop.carried.size();
-  const Tracer::Loop inside = tracer.begin_while(states(c, initial), c.location());
+  const Tracer::Loop inside = without_lengths(c, [&] { return tracer.begin_while(states(c, initial), c.location()); });
   const Values carried = values_of(c, inside.inside);
   tracer.while_condition(carried[carries].part.operand(), c.location());
   const Values results = trip(c, loop, carried[carries + 1].part, sizes.with_lengths(carried, carries, CarriedSizes::Where::inside));
   Values yielded(results.begin() + 1, results.begin() + 1 + static_cast<std::ptrdiff_t>(carries));
   yielded.emplace_back(results.front().poisoned() ? results.front() : Value(scalar(c, results.front().part)));
   yielded.emplace_back(c.add(carried[carries + 1].part, 1));
-  return sizes.with_lengths(values_of(c, tracer.end_while(states(c, sizes.with_counts(yielded)))), carries, CarriedSizes::Where::after);
+  yielded = sizes.with_counts(yielded);
+  const std::vector<Operand> after = without_lengths(c, [&] { return tracer.end_while(states(c, yielded)); });
+  return sizes.with_lengths(values_of(c, after), carries, CarriedSizes::Where::after);
 }
 
 /// Whether the body of a loop may change the sizes of carried values.

@@ -69,9 +69,10 @@ class Evaluation {
 
   // indexing.cpp
   Operand index(const ExpressionNode& node);
+  std::optional<Operand> masked(const Operand& base, const ExpressionNode& node);
   std::optional<std::int64_t> bound(Index index);
   bool pick_range(const ExpressionNode& part, std::int64_t extent, Pick& pick);
-  bool pick_position(Index index, const ExpressionNode& indexed, const TensorType* x, std::size_t axis, Pick& pick);
+  bool pick_position(Index index, const TensorType* x, std::size_t axis, Pick& pick);
   std::optional<std::vector<Pick>> picks(const ExpressionNode& node, const TensorType* x);
 
   // calls.cpp

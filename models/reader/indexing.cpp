@@ -133,16 +133,11 @@ std::optional<std::int64_t> Evaluation::bound(Index index) {
 
 namespace {
 
-/// The reason why a value of `type` cannot be an index of `x`, which is written `base`; empty if it can.
-std::string no_index(const TensorType& type, const TensorType& x, const std::string& base) {
+/// The reason why a value of `type` cannot be one of several indices, or a scalar one; empty if it can.
+std::string no_index(const TensorType& type) {
   if (is_integer(type.dtype)) return {};
   if (type.dtype != DType::boolean) return "an index is an integer, not " + to_string(type);
-  std::string mask = "mask";
-  for (int i = type.rank(); i < x.rank(); ++i) mask += i == type.rank() ? "[..., None" : ", None";
-  if (type.rank() < x.rank()) mask += "]";
-  const std::string chosen = "where(" + mask + ", " + base + ", 0)";
-  return "how many elements a mask chooses is known only at run time; write `" + chosen + "`, or `sum(" + chosen +
-         ")` for the sum of those chosen";
+  return "a mask is a whole index, as in `x[mask]`; `compress(mask, x, axis=1)` takes what it chooses along an axis";
 }
 
 /// Whether NumPy would put the axes of a list of positions first: another position is separated from the list by an axis that is kept.
@@ -180,7 +175,7 @@ bool Evaluation::pick_range(const ExpressionNode& part, std::int64_t extent, Pic
 }
 
 /// Reads a number, a value or a list as the index of one axis of `x`. False after a mistake.
-bool Evaluation::pick_position(Index index, const ExpressionNode& indexed, const TensorType* x, std::size_t axis, Pick& pick) {
+bool Evaluation::pick_position(Index index, const TensorType* x, std::size_t axis, Pick& pick) {
   pick.operand = single(index);
   if (pick.operand.poisoned()) return false;
   const auto refuse = [&](DiagnosticKind kind, std::string message) {
@@ -191,7 +186,7 @@ bool Evaluation::pick_position(Index index, const ExpressionNode& indexed, const
   pick.rank = own.rank();
   if (!pick.operand.literal) {
     pick.kind = Pick::Kind::value;
-    const std::string wrong = x ? no_index(own, *x, indexed.kind == NodeType::name ? indexed.text : "x") : "";
+    const std::string wrong = x ? no_index(own) : "";
     return wrong.empty() || refuse(DiagnosticKind::type, wrong);
   }
   if (pick.operand.literal->type != Literal::Type::integer) return refuse(DiagnosticKind::type, "an index is an integer");
@@ -228,8 +223,7 @@ std::optional<std::vector<Pick>> Evaluation::picks(const ExpressionNode& node, c
     if (part.kind == NodeType::new_axis) {
       pick.kind = Pick::Kind::new_axis;
     } else {
-      const bool good = part.kind == NodeType::range ? pick_range(part, extent(axis), pick)
-                                                     : pick_position(node.parts[i], expression_.nodes[node.parts[0]], x, axis, pick);
+      const bool good = part.kind == NodeType::range ? pick_range(part, extent(axis), pick) : pick_position(node.parts[i], x, axis, pick);
       if (!good) return std::nullopt;
       --unread;
       ++axis;
@@ -243,12 +237,39 @@ std::optional<std::vector<Pick>> Evaluation::picks(const ExpressionNode& node, c
   return std::nullopt;
 }
 
+/// `x[mask]`: the elements, or the parts behind the first axes, where a mask over these axes holds. Nothing if the index is no mask.
+std::optional<Operand> Evaluation::masked(const Operand& base, const ExpressionNode& node) {
+  if (base.poisoned() || node.parts.size() != 2) return std::nullopt;
+  const ExpressionNode& part = expression_.nodes[node.parts[1]];
+  if (part.kind == NodeType::ellipsis || part.kind == NodeType::new_axis || part.kind == NodeType::range) return std::nullopt;
+  const Operand mask = single(node.parts[1]);
+  if (mask.poisoned() || mask.literal) return std::nullopt;
+  Tracer& tracer = evaluator_.tracer;
+  const TensorType type = *tracer.type(mask), x = *tracer.type(base);
+  if (type.dtype != DType::boolean || type.rank() == 0) return std::nullopt;
+  if (type.rank() > x.rank() || !std::equal(type.shape.begin(), type.shape.end(), x.shape.begin())) {
+    evaluator_.fail(DiagnosticKind::shape, part.span,
+                    "a mask has the extents of the first axes, and " + to_string(type) + " does not have those of " + to_string(x));
+    return Operand();
+  }
+  const SourceLocation where = evaluator_.location(node.span);
+  const auto flat = [&](const Operand& value, Shape shape, bool already) {
+    return already ? value : tracer.call(*find_op("reshape"), std::span(&value, 1), {{"shape", std::move(shape)}}, where);
+  };
+  const bool one = type.rank() == 1;
+  Shape shape(x.shape.begin() + type.rank(), x.shape.end());
+  shape.insert(shape.begin(), type.elements());
+  const Operand operands[] = {flat(mask, {type.elements()}, one), flat(base, std::move(shape), one)};
+  return tracer.call(*find_function("compress"), operands, {{"axis", std::int64_t{0}}}, where);
+}
+
 Operand Evaluation::index(const ExpressionNode& node) {
   const Operand base = single(node.parts[0]);
   if (node.parts.size() == 1) {
     evaluator_.fail(DiagnosticKind::syntax, node.span, "an index is missing between the brackets");
     return {};
   }
+  if (const std::optional<Operand> chosen = masked(base, node)) return *chosen;
   const TensorType* known = evaluator_.tracer.type(base);
   const std::optional<TensorType> type = known ? std::optional(*known) : std::nullopt;  // a copy, since the graph grows below
   auto found = picks(node, type ? &*type : nullptr);

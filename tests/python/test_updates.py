@@ -232,12 +232,39 @@ def test_what_a_mask_chooses_has_sums_and_no_shape():
     chosen = X[X > 5]
     expected = [chosen.sum(), chosen.mean(), chosen.size, np.sqrt(chosen).sum(), (chosen * 2 + 1).sum(), True, True]
     np.testing.assert_allclose(cleave.trace(model, X, device="none")(X), expected, rtol=1e-6)
-    for wrong in (lambda x: x[x > 5].max(), lambda x: x[x > 5][0], lambda x: x[x > 5] + x, lambda x: x[x > 5] + x[x > 6]):
+    for wrong in (lambda x: x[x > 5].shape, lambda x: x[x > 5][0], lambda x: x[x > 5] + x, lambda x: x[x > 5] + x[x > 6]):
         with pytest.raises(IndexError, match="known only at run time"):
             cleave.trace(wrong, X)
-    for wrong in (lambda x: len(x[x > 5]), lambda x: list(x[x > 5]), lambda x: x[x > 5]):
+    for wrong in (lambda x: len(x[x > 5]), lambda x: list(x[x > 5])):
         with pytest.raises(TypeError, match="known only at run time"):
             cleave.trace(wrong, X)
+
+
+@pytest.mark.parametrize("function", [
+    lambda x: x[x > 5], lambda x: x[x > 50], lambda x: x[x[:, 0] > 3], lambda x: x[:, x[0] > 1], lambda x: x[1, x[1] > 5], lambda x: x[x > 5].max(),
+    lambda x: np.sort(x[x > 5]), lambda x: np.sqrt(x[x > 5]) * 2, lambda x: np.cumsum(x[x > 5]), lambda x: np.max(x[x > 5]),
+    lambda x: x[x > 5] @ x[x > 5], lambda x: x[x[:, 1] > 3].sum(axis=0), lambda x: np.nonzero(x > 4), lambda x: (x - 5).nonzero(),
+    lambda x: np.where(x > 7), lambda x: np.flatnonzero(x > 7), lambda x: np.argwhere(x > 7), lambda x: np.extract(x > 5, x),
+    lambda x: np.compress(x[0] > 1, x, axis=1), lambda x: np.compress(x[0] > 1, x)])
+def test_what_a_mask_chooses_has_the_size_of_the_run(function):
+    x = np.arange(12, dtype=np.float32).reshape(3, 4)
+    model = cleave.trace(function, x, device="none")
+    for given in (x, x + 3, x * 0 + 8):  # other numbers of elements, all of them too
+        expected, got = function(given.copy()), model(given)
+        for a, b in zip(expected, got) if isinstance(expected, tuple) else [(expected, got)]:
+            assert np.shape(a) == np.shape(b)
+            np.testing.assert_allclose(b, a, rtol=1e-6)
+
+
+def test_more_than_the_size_is_an_error_at_the_call():
+    def model(x):
+        return cleave.compress(x > 0, x, size=2)  # line of the error
+
+    traced = cleave.trace(model, "f32[4]", device="none")
+    np.testing.assert_array_equal(traced(np.array([0, 1, 0, 2], np.float32)), [1, 2])
+    with pytest.raises(cleave.UserError, match="there are 3 elements where the condition holds, and `size` makes room for 2") as raised:
+        traced(np.array([3, 1, 0, 2], np.float32))
+    assert f"test_updates.py:{model.__code__.co_firstlineno + 1}" in str(raised.value)
 
 
 def test_gradients_go_through_updates():

@@ -99,7 +99,10 @@ class Generator {
       operands.push_back(values.back().operand);
     }
     program_.drawn.insert(&op);
-    pool_.keep(draw, op, values, tracer_.apply(op, operands, std::move(attributes), here()));
+    std::vector<Operand> results = tracer_.apply(op, operands, std::move(attributes), here());
+    for (Operand& each : results)  // not every operation takes sizes that depend on data
+      if (!tracer_.lengths(each).empty()) each = tracer_.masked(each, Neutral::zero, here());
+    pool_.keep(draw, op, values, results);
   }
 
   void host_function(Draw& draw) {

@@ -288,5 +288,106 @@ TEST(Lengths, AnOpThatDoesNotTakeThemIsAMistake) {
   EXPECT_EQ(graph.diagnostics.begin()[1].message, "`add` cannot combine an operand of data-dependent size with one of fixed size");
 }
 
+// --- compress and nonzero ----------------------------------------------------------------------------------------------------------------
+
+/// A program of `x` f32[5, 2] and `mask` bool[5], recorded by `body`.
+template <class Body>
+Graph masked_program(const Body& body) {
+  Tracer tracer("masked");
+  const Operand x = tracer.input("x", {DType::f32, {5, 2}}, {}, model_line(1));
+  const Operand mask = tracer.input("mask", {DType::boolean, {5}}, {}, model_line(2));
+  body(tracer, x, mask);
+  return tracer.finish();
+}
+
+Operand chosen(Tracer& tracer, const Operand& mask, const Operand& x, int line, Attributes attributes = {{"axis", std::int64_t{0}}}) {
+  const Operand operands[] = {mask, x};
+  return tracer.call(*find_function("compress"), operands, std::move(attributes), model_line(line));
+}
+
+Result<RunResult> run_masked(const Graph& graph, const std::vector<bool>& mask) {
+  Array conditions(TensorType{DType::boolean, {5}});
+  for (std::size_t i = 0; i < mask.size(); ++i) conditions.mutable_data<bool>()[i] = mask[i];
+  return runtime::run_reference(
+      graph, {.inputs = {{"x", Array::of<float>({5, 2}, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10})}, {"mask", std::move(conditions)}}});
+}
+
+TEST(Lengths, CompressGivesTheElementsThatAreChosen) {
+  const Graph graph = masked_program([](Tracer& tracer, const Operand& x, const Operand& mask) {
+    const Operand rows = chosen(tracer, mask, x, 3);
+    tracer.output("rows", rows, model_line(4));
+    const Operand one[] = {rows};
+    tracer.output("sums", tracer.call(*find_op("sum"), one, {{"axis", std::vector<std::int64_t>{0}}}, model_line(5)), model_line(5));
+    const Operand given[] = {mask};
+    tracer.output("places", tracer.call(*find_op("nonzero"), given, {}, model_line(6)), model_line(6));
+  });
+  ASSERT_TRUE(graph.ok());
+  const auto shown = [&](const std::vector<bool>& mask, const char* output) {
+    const Result<RunResult> result = run_masked(graph, mask);
+    return result ? to_string(*result->output(output)) : result.error().message;
+  };
+  const std::vector<bool> some = {false, true, false, false, true}, none(5, false), all(5, true);
+  EXPECT_EQ(shown(some, "rows"), "[[3.0, 4.0], [9.0, 10.0]]");
+  EXPECT_EQ(shown(some, "sums"), "[12.0, 14.0]");
+  EXPECT_EQ(shown(some, "places"), "[[1, 4]]");
+  EXPECT_EQ(run_masked(graph, none)->output("rows")->shape(), (Shape{0, 2}));
+  EXPECT_EQ(shown(none, "sums"), "[0.0, 0.0]");
+  EXPECT_EQ(run_masked(graph, none)->output("places")->shape(), (Shape{1, 0}));
+  EXPECT_EQ(shown(all, "sums"), "[25.0, 30.0]");
+}
+
+TEST(Lengths, MoreThanTheSizeAreAnErrorAtTheCall) {
+  const Graph graph = masked_program([](Tracer& tracer, const Operand& x, const Operand& mask) {
+    const Operand rows = chosen(tracer, mask, x, 7, {{"axis", std::int64_t{0}}, {"size", std::int64_t{2}}});
+    EXPECT_EQ(tracer.type(rows)->shape, (Shape{2, 2}));
+    tracer.output("rows", rows, model_line(8));
+  });
+  EXPECT_EQ(to_string(*run_masked(graph, {true, false, false, true, false})->output("rows")), "[[1.0, 2.0], [7.0, 8.0]]");
+  const Result<RunResult> many = run_masked(graph, {true, true, false, true, false});
+  ASSERT_FALSE(many.ok());
+  EXPECT_NE(many.error().message.find("there are 3 elements where the condition holds, and `size` makes room for 2; give a larger one"),
+            std::string::npos)
+      << many.error().message;
+  EXPECT_EQ(many.error().location.line, 7);
+}
+
+TEST(Lengths, LoopsAndBranchesKeepOneSize) {
+  const Graph kept = masked_program([](Tracer& tracer, const Operand& x, const Operand& mask) {
+    const Operand rows = chosen(tracer, mask, x, 3);
+    const Tracer::State initial[] = {{"rows", rows, model_line(4)}};
+    const Tracer::Loop loop = tracer.begin_for(Literal{Literal::Type::integer, 3, 0}, initial, model_line(4));
+    const Operand twice[] = {loop.inside[0], loop.inside[0]};
+    const Tracer::State yielded[] = {{"rows", tracer.call(*find_op("add"), twice, {}, model_line(5)), model_line(5)}};
+    tracer.output("rows", tracer.end_for(yielded)[0], model_line(6));
+  });
+  ASSERT_TRUE(kept.ok());
+  EXPECT_EQ(to_string(*run_masked(kept, {false, false, true, false, false})->output("rows")), "[[40.0, 48.0]]");
+
+  const auto first_mistake = [](const Graph& graph) {
+    return graph.diagnostics.empty() ? std::string()
+                                     : std::to_string(graph.diagnostics.begin()->location.line) + ": " + graph.diagnostics.begin()->message;
+  };
+  const Graph changed = masked_program([](Tracer& tracer, const Operand& x, const Operand& mask) {
+    const Tracer::State initial[] = {{"rows", x, model_line(4)}};
+    tracer.begin_for(Literal{Literal::Type::integer, 3, 0}, initial, model_line(4));
+    const Tracer::State yielded[] = {{"rows", chosen(tracer, mask, x, 5), model_line(5)}};
+    tracer.output("rows", tracer.end_for(yielded)[0], model_line(6));
+  });
+  EXPECT_EQ(first_mistake(changed),
+            "5: `rows` has a size that depends on data, and a loop carries it only with one size; use `where(mask, x, 0)` there, which "
+            "keeps all elements");
+  const Graph merged = masked_program([](Tracer& tracer, const Operand& x, const Operand& mask) {
+    const Operand any[] = {mask};
+    tracer.begin_branch(tracer.call(*find_op("any"), any, {}, model_line(3)), model_line(3));
+    const Tracer::State then[] = {{"rows", chosen(tracer, mask, x, 4), model_line(4)}};
+    tracer.begin_otherwise();
+    const Tracer::State otherwise[] = {{"rows", x, model_line(5)}};
+    tracer.output("rows", tracer.end_branch(then, otherwise)[0], model_line(6));
+  });
+  EXPECT_EQ(first_mistake(merged),
+            "5: `rows` has a size that depends on data, and the other arm gives another size; use `where(mask, x, 0)` there, which keeps "
+            "all elements");
+}
+
 }  // namespace
 }  // namespace cleave::testing

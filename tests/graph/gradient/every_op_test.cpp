@@ -82,8 +82,8 @@ Operand weighted_sum(Tracer& tracer, const std::vector<Operand>& results, bool b
     Array weights(*type);
     for (std::int64_t i = 0; i < weights.size(); ++i)
       weights.mutable_data<double>()[i] = 0.5 + 0.3 * std::sin(1.7 * static_cast<double>(i));
-    Operand element = result;
-    if (bent) element = call(op::add, {result, call(op::multiply, {call(op::square, {result}), make_literal(0.5)})});
+    Operand element = tracer.masked(result, Neutral::zero, here);  // elements behind a length do not count
+    if (bent) element = call(op::add, {element, call(op::multiply, {call(op::square, {element}), make_literal(0.5)})});
     const Operand part = call(op::sum, {call(op::multiply, {element, tracer.constant(weights, here)})});
     sum = sum.poisoned() ? part : call(op::add, {sum, part});
   }

@@ -63,7 +63,7 @@ Graph everything() {
     lstm(sequence, zeros({1, 8, 2}), zeros({1, 8, 2})), gru(sequence, zeros({1, 6, 2}), zeros({1, 6, 2})),
         rnn(sequence, zeros({1, 2, 2}), zeros({1, 2, 2}));
     i << 3, i >> i, random_integers({4}, -3, 9, {.seed = 7, .step = i[0]}), random_permutation(4, {.seed = 7, .step = i[0]});
-    searchsorted(i, f), nonzero(f, 4);
+    searchsorted(i, f), nonzero(f, 4), compress(i, i, {.size = 1});
     const Tensor byte_matrix = zeros({2, 2}, {DType::i8}), byte_zero = zeros({}, {DType::i8});
     quantized_matmul(byte_matrix, byte_matrix, byte_zero, byte_zero, {.factor = zeros({2})});
     quantized_conv(zeros({1, 1, 4, 4}, {DType::i8}), zeros({1, 1, 3, 3}, {DType::i8}), byte_zero, byte_zero, {.zero = byte_zero},

@@ -36,6 +36,21 @@ TEST(Nonzero, GivesPositionsAndHowManyThereAre) {
   EXPECT_EQ(refusal("nonzero", {"f32[3000000000]"}), "`nonzero` of f32[3000000000]: too many elements for an i32 count");
 }
 
+TEST(Compress, RefusesWhatCannotBe) {
+  const auto refused = [](const TensorType& condition, const TensorType& x, const Attributes& attributes = {}) {
+    const TypeResult ruled = infer(*find_function("compress"), std::vector{condition, x}, attributes);
+    return ruled.index() == 1 ? std::get<1>(ruled).message : std::string("no error");
+  };
+  const DType boolean = DType::boolean, f32 = DType::f32;
+  EXPECT_EQ(refused({boolean, {2, 2}}, {f32, {2, 2}}),
+            "`compress` of bool[2, 2] and f32[2, 2]: the condition is a vector; reshape it, and the axes that it stands for");
+  EXPECT_EQ(refused({boolean, {3}}, {f32, {2, 4}}, {{"axis", std::int64_t{0}}}),
+            "`compress` of bool[3] and f32[2, 4]: there are 3 conditions for 2 elements");
+  EXPECT_EQ(refused({boolean, {2}}, {f32, {2}}, {{"size", std::int64_t{-2}}}),
+            "`compress` of bool[2] and f32[2]: `size` must not be negative, as -2 is");
+  EXPECT_NE(refused({boolean, {2}}, {f32, {2}}, {{"axis", std::int64_t{1}}}), "no error");
+}
+
 TEST(NonMaxSuppression, KeepsTheBestOfBoxesThatOverlap) {
   const Array boxes = Array::of<float>({1, 4, 4}, {0, 0, 1, 1, 0, 0, 1, 0.9F, 5, 5, 6, 6, /* turned round */ 1, 1, 0, 0});
   const Array scores = Array::of<float>({1, 1, 4}, {0.5F, 0.9F, 0.9F, 0.1F});

@@ -17,6 +17,7 @@ void add_places(Samples& s) {
     s.add("moveaxis", {s.numbers(dtype, {2, 3, 4})}, {{"source", number(0)}, {"destination", number(-1)}});
     s.add("unstack", {s.numbers(dtype, {2, 3})}, {{"axis", number(1)}});
     s.add("split", {s.numbers(dtype, {2, 6})}, {{"sections", number(3)}, {"axis", number(1)}});
+    s.add("compress", {s.numbers(boolean, {4}), s.numbers(dtype, {3, 4})}, {{"axis", number(1)}});
     s.add("zeros_like", {s.numbers(dtype, {2, 3})});
     s.add("ones_like", {s.numbers(dtype, {2, 3})}, {{"dtype", f64}});
     s.add("full_like", {s.numbers(dtype, {2})}, {{"value", true}});
@@ -27,6 +28,9 @@ void add_places(Samples& s) {
   s.add("roll", {s.numbers(f32, {3, 4, 0})}, {{"shift", Integers{-1, 2}}, {"axis", Integers{0, -1}}});
   s.add("meshgrid", {s.numbers(f32, {3}), s.numbers(i32, {4}), s.numbers(f32, {2})});
   s.add("meshgrid", {s.numbers(f32, {3}), s.numbers(f32, {4})}, {{"indexing", std::string("ij")}});
+  s.add("compress", {s.numbers(i32, {5}), s.numbers(f32, {2, 3})});
+  s.add("compress", {s.numbers(boolean, {6}), s.numbers(f32, {6, 2})}, {{"axis", number(0)}, {"size", number(6)}});
+  s.add("compress", {s.numbers(f32, {0}), s.numbers(f32, {0, 3})}, {{"axis", number(0)}});
   s.add("linspace", {}, {{"start", 0.0}, {"stop", 1.0}, {"num", number(5)}});
   s.add("linspace", {}, {{"start", 3.0}, {"stop", -1.0}, {"num", number(7)}, {"endpoint", false}, {"dtype", f64}});
 }

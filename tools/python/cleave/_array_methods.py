@@ -152,7 +152,7 @@ class ArrayMethods:
         return self._tensor()
 
     def nonzero(self) -> Any:
-        """Not there: the number of positions depends on data."""
+        """The positions of the elements that are not zero, along each axis; a run gives as many as there are."""
         from . import _numpy
 
         return _numpy.nonzero(self)

@@ -1,5 +1,5 @@
-"""Masks that are traced: how many elements they choose is known only at run time, so `x[mask]` is a Selection, which can be changed and
-assigned (`x[mask] += 1`) and summed up, but has no shape."""
+"""Masks that are traced: how many elements they choose is known only at run time. `x[mask]` is a Selection, which can be changed and assigned
+(`x[mask] += 1`) and summed up without moving an element; for everything else it becomes a tensor whose size the run decides (`compress`)."""
 from __future__ import annotations
 
 from typing import Any
@@ -35,27 +35,37 @@ class Selection:
         """The element type."""
         return self.whole.dtype
 
-    def sum(self) -> Tensor:
+    def sum(self, *given: Any, **named: Any) -> Tensor:
         """The sum of the elements; 0 of none."""
+        if given or named:
+            return self.tensor().sum(*given, **named)  # type: ignore[no-any-return]
         return _tensor("sum", (self._or(0),), {})
 
-    def prod(self) -> Tensor:
+    def prod(self, *given: Any, **named: Any) -> Tensor:
         """The product of the elements; 1 of none."""
+        if given or named:
+            return self.tensor().prod(*given, **named)  # type: ignore[no-any-return]
         return _tensor("prod", (self._or(1),), {})
 
-    def mean(self) -> Tensor:
+    def mean(self, *given: Any, **named: Any) -> Tensor:
         """The mean of the elements; NaN of none."""
+        if given or named:
+            return self.tensor().mean(*given, **named)  # type: ignore[no-any-return]
         whole = self._or(0)
         if whole._kind()[0] in "iu" or whole._kind() == "bool":
             whole = _tensor("astype", (whole,), {"dtype": "f32"})
         return _tensor("divide", (_tensor("sum", (whole,), {}), self.size), {})
 
-    def any(self) -> Tensor:
+    def any(self, *given: Any, **named: Any) -> Tensor:
         """Whether an element is not zero."""
+        if given or named:
+            return self.tensor().any(*given, **named)  # type: ignore[no-any-return]
         return _tensor("any", (self._or(0),), {})
 
-    def all(self) -> Tensor:
+    def all(self, *given: Any, **named: Any) -> Tensor:
         """Whether no element is zero."""
+        if given or named:
+            return self.tensor().all(*given, **named)  # type: ignore[no-any-return]
         return _tensor("all", (self._or(1),), {})
 
     def astype(self, dtype: Any) -> Selection:
@@ -65,6 +75,15 @@ class Selection:
     def copy(self) -> Selection:
         """The same elements."""
         return self
+
+    def tensor(self) -> Tensor:
+        """The elements side by side, on one axis in the place of those of the mask; a run gives as many as the mask chooses."""
+        shape, before, axes = self.whole.shape, self.before, self.mask.ndim
+        flat, mask = self.whole, self.mask
+        if axes != 1:
+            flat = _tensor("reshape", (flat,), {"shape": [*shape[:before], mask.size, *shape[before + axes:]]})
+            mask = _tensor("reshape", (mask,), {"shape": [mask.size]})
+        return _tensor("compress", (mask, flat), {"axis": before})
 
     def _or(self, value: Any) -> Tensor:
         if self.whole._kind() == "bool":
@@ -94,17 +113,27 @@ class Selection:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        raise IndexError(f"cleave: {_UNKNOWN}, so that x[mask] has no `{name}`; write where(mask, x, 0), with what `{name}` leaves out in place "
-                         "of 0; x[mask] can be changed and assigned, and has sum, prod, mean, any, all and size")
+        if name in ("shape", "nbytes"):
+            raise IndexError(f"cleave: {_UNKNOWN}, so that x[mask] has no `{name}`; `x[mask].size` is a tensor")
+        return getattr(self.tensor(), name)
+
+    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        return function(*[_plain(each) for each in args], **{name: _plain(each) for name, each in kwargs.items()})
 
     def __getitem__(self, index: Any) -> Any:
-        raise IndexError(f"cleave: {_UNKNOWN}, so that x[mask] has no elements by number; nonzero(mask, size=n) gives at most n positions")
+        raise IndexError(f"cleave: {_UNKNOWN}, so that x[mask] has no elements by number; cleave.sort, top_k and nonzero(mask, size=n) choose some")
 
     def __len__(self) -> int:
         raise TypeError(f"cleave: {_UNKNOWN}; `x[mask].size` is a tensor")
 
     def __iter__(self) -> Any:
         raise TypeError(f"cleave: {_UNKNOWN}; a loop over all elements tests the mask for each")
+
+    def __matmul__(self, other: Any) -> Any:
+        return self.tensor() @ _plain(other)
+
+    def __rmatmul__(self, other: Any) -> Any:
+        return other @ self.tensor()
 
     def __neg__(self) -> Selection:
         return self._with(-self.whole)
@@ -114,6 +143,13 @@ class Selection:
 
     def __invert__(self) -> Selection:
         return self._with(~self.whole)
+
+
+def _plain(value: Any) -> Any:
+    """Selections, also in lists, as tensors."""
+    if isinstance(value, Selection):
+        return value.tensor()
+    return type(value)(_plain(each) for each in value) if type(value) in (list, tuple) else value
 
 
 def _binary(name: str) -> Any:

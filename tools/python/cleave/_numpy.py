@@ -68,10 +68,12 @@ def round(a: Any, decimals: int = 0) -> Tensor:  # noqa: A001
 
 
 @_as_numpy
-def where(condition: Any, x: Any = None, y: Any = None) -> Tensor:
-    """x where the condition holds, else y."""
+def where(condition: Any, x: Any = None, y: Any = None) -> Any:
+    """x where the condition holds, else y; the positions where it holds, if they are left out."""
+    if x is None and y is None:
+        return nonzero(condition)
     if x is None or y is None:
-        raise TypeError("cleave: where(mask) gives positions whose number is known only at run time; nonzero(mask, size=n) gives at most n of them")
+        raise ValueError("cleave: where takes a condition, or a condition and two values")
     return f.where(condition, x, y)
 
 
@@ -127,10 +129,34 @@ def pad(array: Any, pad_width: Any, mode: str = "constant", *, constant_values: 
 
 
 @_as_numpy
-def nonzero(a: Any) -> Any:
-    """Not there: the number of positions depends on data."""
-    raise TypeError("cleave: how many elements are not zero is known only at run time; cleave.nonzero(x, size=n) gives at most n positions and their "
-                    "number")
+def nonzero(a: Any) -> tuple[Tensor, ...]:
+    """The positions of the elements that are not zero, along each axis; a run gives as many as there are."""
+    positions, _ = f.nonzero(shapes.as_tensor(a))
+    return tuple(positions[axis] for axis in range(positions.shape[0]))
+
+
+@_as_numpy
+def flatnonzero(a: Any) -> Tensor:
+    """The positions of the elements that are not zero, in order."""
+    return nonzero(f.reshape(shapes.as_tensor(a), [-1]))[0]
+
+
+@_as_numpy
+def argwhere(a: Any) -> Tensor:
+    """The positions of the elements that are not zero, in rows."""
+    return f.transpose(f.nonzero(shapes.as_tensor(a))[0])
+
+
+@_as_numpy
+def compress(condition: Any, a: Any, axis: int | None = None) -> Tensor:
+    """The elements along an axis where the condition holds; a run gives as many as there are."""
+    return f.compress(condition, a, axis)
+
+
+@_as_numpy
+def extract(condition: Any, arr: Any) -> Tensor:
+    """The elements where the condition holds, in order."""
+    return f.compress(f.reshape(shapes.as_tensor(condition), [-1]), arr)
 
 
 @_as_numpy

@@ -271,7 +271,7 @@ def _returned(value: Any, owner: _cleave.Recorder) -> Any:
         from ._masked import Selection
 
         if isinstance(value, Selection):
-            raise TypeError("cleave: x[mask] is returned, but how many elements it has is known only at run time; return where(mask, x, 0) and the mask")
+            return operand(value.tensor(), owner)
         raise TypeError(f"cleave: a traced function returns tensors, numbers, arrays, or nests of them, not a {type(value).__name__}")
     return operand(value, owner)
 
