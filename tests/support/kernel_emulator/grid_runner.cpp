@@ -26,10 +26,7 @@ std::uint64_t number(const void* address) {
 }  // namespace
 
 /// Static storage, since the compiled text's hooks have no handle that could lead here.
-GridRunner*& GridRunner::running() {
-  static thread_local GridRunner* runner = nullptr;
-  return runner;
-}
+constinit thread_local GridRunner* GridRunner::running_ = nullptr;
 
 Status GridRunner::run(const CompiledKernel& kernel, const GridShape& shape, const unsigned long long* parameters, MemoryChecker& memory,
                        Order order) {
@@ -46,14 +43,14 @@ Status GridRunner::run(const CompiledKernel& kernel, const GridShape& shape, con
   memory.begin_launch();
   memory.add_shared(number(kernel.shared_begin), kernel.shared_end - kernel.shared_begin, "shared memory");
   memory.add_shared(number(dynamic_.data()), shape.dynamic_shared_bytes, "dynamic shared memory");
-  running() = this;
+  running_ = this;
   *kernel.hooks = {&thread_, &block_, &shape_.block, &shape_.grid, on_access, on_barrier, on_collective, on_dynamic_shared, on_undefined};
   const unsigned blocks = shape.grid.x * shape.grid.y * shape.grid.z;
   for (unsigned i = 0; i < blocks && wrong_.empty(); ++i) {
     block_ = index_of(order == Order::forward ? i : blocks - 1 - i, shape.grid);
     run_block();
   }
-  running() = nullptr;
+  running_ = nullptr;
   if (wrong_.empty()) return {};
   return Error{wrong_, {}, ErrorKind::machine};
 }
@@ -65,7 +62,7 @@ void GridRunner::set_thread(unsigned thread) {
 }
 
 void GridRunner::run_threads() {
-  GridRunner& self = *running();
+  GridRunner& self = *running_;
   Fiber& fiber = *self.current_;
   for (unsigned i = 0, first = fiber.thread, count = fiber.end - first; i < count; ++i) {
     fiber.thread = self.order_ == Order::forward ? first + i : first + count - 1 - i;
@@ -205,19 +202,20 @@ std::string GridRunner::divergence() const {
 // --- hooks: on a fiber's stack -----------------------------------------------------------------------------------------------------------
 
 void GridRunner::on_access(const void* address, unsigned long bytes, int access) {
-  GridRunner& self = *running();
+  GridRunner& self = *running_;
   const auto* at = static_cast<const std::byte*>(address);
   const std::byte* stack = self.current_->stack.get();
   if (at >= stack && at < stack + kStack) return;
   const CompiledKernel& kernel = *self.kernel_;
   const bool constant = at >= kernel.image_begin && at < kernel.image_end && (at < kernel.shared_begin || at >= kernel.shared_end);
   if (constant && access == 0) return;
-  const std::string wrong = self.memory_->check(self.current_->thread, number(address), bytes, static_cast<MemoryChecker::Access>(access));
-  if (!wrong.empty()) self.stop(wrong);
+  const unsigned thread = self.current_->thread;
+  const auto how = static_cast<MemoryChecker::Access>(access);
+  if (!self.memory_->allows(thread, number(address), bytes, how)) self.stop(self.memory_->error(thread, number(address), bytes, how));
 }
 
 void GridRunner::on_barrier(int line) {
-  GridRunner& self = *running();
+  GridRunner& self = *running_;
   CLEAVE_CHECK(self.kernel_->meets, "a barrier in a text that has none");
   self.current_->state = State::at_barrier;
   self.current_->place = line;
@@ -225,7 +223,7 @@ void GridRunner::on_barrier(int line) {
 }
 
 unsigned long long GridRunner::on_collective(int kind, unsigned mask, unsigned long long value, unsigned source) {
-  GridRunner& self = *running();
+  GridRunner& self = *running_;
   CLEAVE_CHECK(self.kernel_->meets, "lanes meet in a text where they do not");
   Fiber& fiber = *self.current_;
   if ((mask >> fiber.thread % MemoryChecker::kWarp & 1) == 0) self.stop("is not in the mask of what its warp does");
@@ -239,11 +237,11 @@ unsigned long long GridRunner::on_collective(int kind, unsigned mask, unsigned l
 }
 
 void* GridRunner::on_dynamic_shared() {
-  return running()->dynamic_.data();
+  return running_->dynamic_.data();
 }
 
 void GridRunner::on_undefined(const char* what, unsigned line) {
-  running()->stop(std::string("in line ") + std::to_string(line) + ": " + what);
+  running_->stop(std::string("in line ") + std::to_string(line) + ": " + what);
 }
 
 }  // namespace cleave::testing

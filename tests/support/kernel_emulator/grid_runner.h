@@ -81,7 +81,7 @@ class GridRunner {
   [[nodiscard]] std::string divergence() const;
   [[nodiscard]] std::span<Fiber> warp_of(unsigned warp);
 
-  static GridRunner*& running();
+  static thread_local GridRunner* running_;
   static void on_access(const void* address, unsigned long bytes, int access);
   static void on_barrier(int line);
   static unsigned long long on_collective(int kind, unsigned mask, unsigned long long value, unsigned source);

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -35,10 +36,13 @@ class MemoryChecker {
   void begin_block();
   void block_barrier() { block_barrier_ = ++now_; }
   void warp_barrier(unsigned warp) { warp_barriers_[warp] = ++now_; }
-  /// The error of this access; empty if it is valid.
-  std::string check(unsigned thread, std::uint64_t address, std::uint64_t bytes, Access access);
+  /// Whether this access is valid. Kernels spend most of their emulated time here: it builds no text.
+  bool allows(unsigned thread, std::uint64_t address, std::uint64_t bytes, Access access);
+  /// The error of an access that is not valid.
+  std::string error(unsigned thread, std::uint64_t address, std::uint64_t bytes, Access access);
 
  private:
+  class Moment;
   struct Visit {
     std::uint32_t when = 0, thread = 0;  ///< time of the access; 0: never
   };
@@ -51,12 +55,19 @@ class MemoryChecker {
     KernelMemory memory;
     bool shared = false;  ///< block-shared memory
     std::vector<Cell> cells;
+    /// Whether every access inside of the region is valid if `access` is one that the region takes at all: then nothing is recorded.
+    [[nodiscard]] bool takes_any(Access access) const {
+      return !shared && memory.defined && (memory.racy || (access == Access::read && !memory.writable));
+    }
   };
 
   Region* find(std::uint64_t address);
   [[nodiscard]] std::string outside(std::uint64_t address, std::uint64_t bytes, const char* verb) const;
-  [[nodiscard]] bool conflicts(const Visit& before, unsigned thread) const;
-  std::string visit(Region& region, Cell& cell, unsigned thread, Access access);
+  /// Whether the element was defined before this access.
+  [[nodiscard]] bool is_written(const Region& region, const Cell& cell) const;
+  /// Records an access to `cells`; false if it is not valid at one of them.
+  bool visit(Region& region, std::span<Cell> cells, unsigned thread, Access access) const;
+  [[nodiscard]] std::string error(const Region& region, const Cell& cell, unsigned thread, Access access) const;
 
   std::vector<Region> regions_;
   std::size_t last_ = 0;  ///< index of the region found last
