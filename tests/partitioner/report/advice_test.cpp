@@ -17,6 +17,7 @@
 #include "tests/support/namespaces.h"
 #include "tests/support/planted.h"
 #include "tests/support/sanitized.h"
+#include "tests/support/seeds.h"
 
 namespace cleave::testing {
 namespace {
@@ -146,7 +147,7 @@ void follow_fixes(const Planted& planted, const PlanOptions& options, const Plan
 
 TEST(Advice, IsTrueWhenFollowed) {
   Followed followed;
-  const std::uint64_t seeds = kSanitized ? 150 : 1000;
+  const std::uint64_t seeds = testing::seeds(kSanitized ? 150 : 300);  // each is planned about eight times; CLEAVE_TEST_SEEDS for more
   for (std::uint64_t seed = 0; seed < seeds; ++seed) {
     const PlanOptions options = planted_options(seed % 4 == 0 ? Policy::optimal : Policy::accelerator);
     const Planted planted(seed);
