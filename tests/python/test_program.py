@@ -465,3 +465,18 @@ def test_files_and_logged_numbers_are_written_once_while_types_are_found(tmp_pat
         assert run(np.float32([100, 1])) == [800, 8] and calls == ["moved"] + ["doubled"] * 3
         assert sorted(rows) == sorted([(0, "a", 101), (0, "before", 0), (1, "before", 1), (2, "before", 2), (0, "after", 202),
                                        (1, "after", 404), (2, "after", 808)])
+
+
+def test_a_loop_carries_an_int64_as_one():
+    @cleave.program(device="none")
+    def powers(n):
+        product = np.int64(1)
+        large = np.int64(2**40)
+        for _ in range(n):
+            product = product * 3
+            large += 1
+        return product, large
+
+    product, large = powers(30)
+    assert (int(product), int(large)) == powers.python(30) == (3**30, 2**40 + 30)
+    assert product.dtype == large.dtype == np.int64

@@ -115,8 +115,9 @@ class _Loop:
 
     def _carry(self, leaf: Tree) -> None:
         ext, value = self.ext, plain(leaf.value)
-        weak = is_number(value) or id(value) in ext.weak
-        wanted = ext.known.dtypes.get((self.path, leaf.path))
+        wide = type(leaf.value) is np.int64  # asked for by that name: it keeps its type, and its range
+        weak = not wide and (is_number(value) or id(value) in ext.weak)
+        wanted = "i64" if wide else ext.known.dtypes.get((self.path, leaf.path))
         if is_number(value):
             wanted = wanted or dtype_of(value, ext)[0]
             if wanted == "i32" and not -2**31 <= value < 2**31:
