@@ -7,6 +7,7 @@
 #include "executor/api/executable.h"
 #include "executor/check/reference.h"
 #include "graph/base/file.h"
+#include "graph/lengths.h"
 #include "graph/states.h"
 #include "graph/text/text.h"
 #include "tests/random/exactness.h"
@@ -137,15 +138,17 @@ class Checker {
       all.push_back(one_run(options, [&](const RunOptions& o) { return run_reference(graph, o); }));
       if (all.back().error) break;
       std::vector<std::pair<std::string, Array>> next;
-      const std::vector<bool> hidden = state_outputs(*program_.graph);
+      const std::vector<bool> hidden = state_outputs(*program_.graph), counts = count_outputs(*program_.graph);
+      std::vector<std::size_t> place;  // of each output among the values of a run, which leave counts out
+      for (std::size_t k = 0, shown = 0; k < counts.size(); ++k) place.push_back(counts[k] ? shown : shown++);
       for (const GraphState& state : states_) {
         const std::string& name = program_.graph->values[state.value].name;
-        next.emplace_back("state " + name, all.back().values[state.output].second);
+        next.emplace_back("state " + name, all.back().values.at(place[state.output]).second);
         options.inputs[name] = next.back().second;
       }
       std::vector<std::pair<std::string, Array>> given;
       for (std::size_t k = 0; k < hidden.size(); ++k)
-        if (!hidden[k]) given.push_back(std::move(all.back().values[k]));
+        if (!hidden[k] && !counts[k]) given.push_back(std::move(all.back().values.at(place[k])));
       given.insert(given.end(), next.begin(), next.end());
       all.back().values = std::move(given);
     }
@@ -186,9 +189,9 @@ class Checker {
   /// Finds the values that are equal to the bit however they are computed.
   void find_exact() {
     const auto exact = exact_values(*program_.graph);
-    const std::vector<bool> hidden = state_outputs(*program_.graph);
-    for (std::size_t k = 0; k < hidden.size(); ++k)
-      if (!hidden[k]) exact_.push_back(exact[program_.graph->outputs[k].value]);
+    const std::vector<bool> states = state_outputs(*program_.graph), counts = count_outputs(*program_.graph);
+    for (std::size_t k = 0; k < states.size(); ++k)
+      if (!states[k] && !counts[k]) exact_.push_back(exact[program_.graph->outputs[k].value]);
     for (const GraphState& state : states_) exact_.push_back(exact[state.next]);
     for (std::size_t i = 0; i < exact.size(); ++i) all_exact_ = all_exact_ && exact[ValueId(i)];
   }

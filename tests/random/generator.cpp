@@ -100,8 +100,11 @@ class Generator {
     }
     program_.drawn.insert(&op);
     std::vector<Operand> results = tracer_.apply(op, operands, std::move(attributes), here());
-    for (Operand& each : results)  // not every operation takes sizes that depend on data
-      if (!tracer_.lengths(each).empty()) each = tracer_.masked(each, Neutral::zero, here());
+    for (Operand& each : results) {  // not every operation takes sizes that depend on data
+      if (tracer_.lengths(each).empty()) continue;
+      if (depth_ == 0 && draw.chance(0.5)) tracer_.output("sized_" + std::to_string(sized_++), each, here());
+      each = tracer_.masked(each, Neutral::zero, here());
+    }
     pool_.keep(draw, op, values, results);
   }
 
@@ -255,6 +258,7 @@ class Generator {
   Tracer tracer_;
   ValuePool pool_;
   int depth_ = 0;
+  int sized_ = 0;                       ///< outputs whose sizes depend on data
   bool pinned_to_accelerator_ = false;  ///< then effects are not allowed
 };
 

@@ -55,7 +55,7 @@ struct TransportTest : ::testing::TestWithParam<int> {
   /// Takes ownership of a transport.
   template <class T>
   T& add(std::unique_ptr<T> transport) {
-    transport->place({{{0}, {{device_plan.range(0), 0}}, {}}});
+    transport->place(kAccelerator, {{{0}, {{device_plan.range(0), 0}}, {}}});
     T& added = *transport;
     transports.push_back(std::move(transport));
     return added;
