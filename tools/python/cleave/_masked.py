@@ -38,19 +38,19 @@ class Selection:
     def sum(self, *given: Any, **named: Any) -> Tensor:
         """The sum of the elements; 0 of none."""
         if given or named:
-            return self.tensor().sum(*given, **named)  # type: ignore[no-any-return]
+            return self.tensor().sum(*given, **named)
         return _tensor("sum", (self._or(0),), {})
 
     def prod(self, *given: Any, **named: Any) -> Tensor:
         """The product of the elements; 1 of none."""
         if given or named:
-            return self.tensor().prod(*given, **named)  # type: ignore[no-any-return]
+            return self.tensor().prod(*given, **named)
         return _tensor("prod", (self._or(1),), {})
 
     def mean(self, *given: Any, **named: Any) -> Tensor:
         """The mean of the elements; NaN of none."""
         if given or named:
-            return self.tensor().mean(*given, **named)  # type: ignore[no-any-return]
+            return self.tensor().mean(*given, **named)
         whole = self._or(0)
         if whole._kind()[0] in "iu" or whole._kind() == "bool":
             whole = _tensor("astype", (whole,), {"dtype": "f32"})
@@ -59,13 +59,13 @@ class Selection:
     def any(self, *given: Any, **named: Any) -> Tensor:
         """Whether an element is not zero."""
         if given or named:
-            return self.tensor().any(*given, **named)  # type: ignore[no-any-return]
+            return self.tensor().any(*given, **named)
         return _tensor("any", (self._or(0),), {})
 
     def all(self, *given: Any, **named: Any) -> Tensor:
         """Whether no element is zero."""
         if given or named:
-            return self.tensor().all(*given, **named)  # type: ignore[no-any-return]
+            return self.tensor().all(*given, **named)
         return _tensor("all", (self._or(1),), {})
 
     def astype(self, dtype: Any) -> Selection:

@@ -138,7 +138,8 @@ def nonzero(a: Any) -> tuple[Tensor, ...]:
 @_as_numpy
 def flatnonzero(a: Any) -> Tensor:
     """The positions of the elements that are not zero, in order."""
-    return nonzero(f.reshape(shapes.as_tensor(a), [-1]))[0]
+    positions: tuple[Tensor, ...] = nonzero(f.reshape(shapes.as_tensor(a), [-1]))
+    return positions[0]
 
 
 @_as_numpy
