@@ -7,8 +7,6 @@
 namespace cleave::planner {
 namespace {
 
-constexpr double kNever = DeviceProblem::kNever;
-
 class PieceSearch {
  public:
   PieceSearch(const LatencyGraph& graph, const std::vector<std::int32_t>& order, PrefixMeasure measure);
@@ -16,7 +14,7 @@ class PieceSearch {
 
  private:
   struct State {
-    double measure = kNever, finish = kNever;
+    double measure = DeviceProblem::kNever, finish = DeviceProblem::kNever;
     std::int32_t begin = -1, used = 0;  ///< the state before the last piece or host block; -1: none
     std::size_t device = 0;             ///< of the piece; 0: a block on the host
     std::vector<double> done;           ///< per node
@@ -132,7 +130,7 @@ void PieceSearch::complete(std::size_t used, std::size_t end) {
 void PieceSearch::extend_on_host(std::size_t used, std::size_t end) {
   State& state = at(used, end);
   for (const std::int32_t node : blocks_[end])
-    if (graph_.work[0][node] == kNever) return;
+    if (graph_.work[0][node] == DeviceProblem::kNever) return;
   std::vector<double>& done = state.done;  // the block's own times are not read by other extensions
   const auto [last, measure] = run_on_host(end, done);
   for (const std::int32_t node : blocks_[end]) done[node] = 0;
@@ -160,7 +158,7 @@ void PieceSearch::extend_by_pieces(std::size_t used, std::size_t end) {
     for (const std::int32_t node : blocks_[b]) {
       piece_of_[node] = piece_;
       work += graph_.work[device][node];
-      if (work == kNever) return;
+      if (work == DeviceProblem::kNever) return;
       for (const std::int32_t v : graph_.consumed[node]) {
         const auto& value = graph_.values[v];
         if (piece_of_[value.producer] == piece_) {
@@ -195,7 +193,7 @@ std::vector<std::int32_t> PieceSearch::run() {
   empty.done.assign(graph_.order.size(), 0);
   for (std::size_t end = 0; end <= count; ++end) {
     for (std::size_t used = 0; used <= most; ++used) {
-      if (at(used, end).measure == kNever) continue;
+      if (at(used, end).measure == DeviceProblem::kNever) continue;
       complete(used, end);
       if (!equal_ && used < most) {  // an accelerator may have nothing to do
         State skipped = at(used, end);
@@ -209,7 +207,7 @@ std::vector<std::int32_t> PieceSearch::run() {
   std::size_t used = 0, end = count;
   for (std::size_t u = 1; u <= most; ++u)
     if (at(u, count).finish < at(used, count).finish) used = u;
-  if (at(used, count).finish == kNever) return {};
+  if (at(used, count).finish == DeviceProblem::kNever) return {};
   std::vector<std::int32_t> device_of(graph_.classes());
   while (end > 0) {
     const State& state = at(used, end);
