@@ -70,7 +70,7 @@ std::int64_t random_integer(Draw& draw, const std::string& name, std::int64_t wa
   switch (draw.below(6)) {
     case 0: return 0;
     case 1: return 1;
-    case 2: return was + draw.between(-2, 2);
+    case 2: return static_cast<std::int64_t>(static_cast<std::uint64_t>(was) + static_cast<std::uint64_t>(draw.between(-2, 2)));
     case 3: return draw.chance(0.1) ? std::numeric_limits<std::int64_t>::max() - draw.below(2) : 2;
     case 4: return draw.chance(0.1) ? std::numeric_limits<std::int64_t>::min() + draw.below(2) : -1;
     default: return draw.below(6);
