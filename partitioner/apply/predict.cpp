@@ -112,18 +112,18 @@ class Simulator {
 
     explicit Task(std::size_t devices) : blocks(devices), next(devices), steps(devices), begin(devices), start(devices) {}
   };
-  static constexpr std::size_t kNobody = static_cast<std::size_t>(-1);
+  static constexpr std::size_t kNoDevice = static_cast<std::size_t>(-1);
 
   [[nodiscard]] static std::vector<Overlaps> overlaps_of(const Program& program) {
     std::vector<Overlaps> overlaps;
     for (std::size_t d = 0; d < program.devices.size(); ++d) overlaps.push_back(planned_copy_overlaps(program, DeviceId(d)));
     return overlaps;
   }
-  /// The first device from `first` on that has a step of the control node; kNobody: none has.
+  /// The first device from `first` on that has a step of the control node; kNoDevice: none has.
   [[nodiscard]] std::size_t walker(const Task& task, std::size_t first) const {
     for (std::size_t d = first; d < devices_; ++d)
       if (task.steps[d]) return d;
-    return kNobody;
+    return kNoDevice;
   }
   [[nodiscard]] NodeId control_of(const Task& task) const { return task.steps[walker(task, 0)]->node; }
   [[nodiscard]] const Node& node_of(const Task& task) const { return graph_.nodes[control_of(task)]; }
@@ -186,7 +186,7 @@ class Simulator {
       return task.blocks[d] && task.next[d] < task.blocks[d]->steps.size() ? &task.blocks[d]->steps[task.next[d]] : nullptr;
     };
     const Step* first = nullptr;
-    std::size_t device = kNobody;
+    std::size_t device = kNoDevice;
     for (std::size_t d = 0; d < devices_; ++d) {
       const Step* const step = next(d);
       if (!step || (first && first->order <= step->order)) continue;
@@ -298,7 +298,7 @@ class Simulator {
       for (NodeId carried : host->carried) calls_.settle(graph_.nodes[carried].inputs[0]);
     if (host) producers_.enter(control_of(task), node_of(task).expected);
     task.start = clocks_.state();
-    if (walker(task, 1) != kNobody) {
+    if (walker(task, 1) != kNoDevice) {
       loops_.push_back(schedule_.waiting.size());
       schedule_.waiting.push_back({control_of(task), 0, 0, {}, {}});
     }
@@ -368,7 +368,7 @@ class Simulator {
     if (recorder_) recorder_->resume();
     leave(task, task.start);
     const std::size_t accelerator = walker(task, 1);
-    if (accelerator == kNobody) return;
+    if (accelerator == kNoDevice) return;
     Waiting& waiting = schedule_.waiting[loops_.back()];
     loops_.pop_back();
     waiting.seconds = clocks_.now_on(accelerator).seconds - task.start.now[clock_of(accelerator)].seconds;

@@ -43,6 +43,15 @@ class CliTest : public ::testing::Test {
   TemporaryFolder folder_;
 };
 
+TEST_F(CliTest, APlanSaysThatItUsesOneOfSeveralAccelerators) {
+  const std::string path = model(kScale);
+  const CommandResult several = run("explain " + path + " --machine simulated-4"), one = run("explain " + path);
+  EXPECT_EQ(several.code, 0) << several.err;
+  EXPECT_THAT(several.err,
+              HasSubstr("machine `simulated-4` has 4 accelerators; this plan, its prediction and its bound are for the host and"));
+  EXPECT_THAT(one.err, Not(HasSubstr("accelerators;")));
+}
+
 TEST_F(CliTest, HelpFitsOnAScreenAndHasAnExample) {
   for (const char* command : {"", "run", "explain", "check", "apply", "dot", "print", "plan", "devices", "calibrate", "completion"}) {
     const CommandResult help = run(std::string(command) + " --help");

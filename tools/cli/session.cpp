@@ -226,6 +226,10 @@ void Console::report(const Plan& plan) const {
   if (sarif() && !statement_of_) statements_of(plan);
   report(plan.diagnostics, plan.fixes);
   if (options_.json || options_.quiet || options_.diagnostics_format == "sarif") return;
+  if (const std::size_t count = plan.machine.accelerators.size(); count > 1)
+    write(stderr, escape_controls_one_line("machine `" + plan.machine.name + "` has " + std::to_string(count) +
+                                           " accelerators; this plan, its prediction and its bound are for the host and the first one") +
+                      "\n");
   const bool said = std::any_of(plan.diagnostics.begin(), plan.diagnostics.end(), [](const Diagnostic& d) {
     return d.kind == DiagnosticKind::round_trip && (d.severity == Severity::warning || d.severity == Severity::error);
   });

@@ -91,7 +91,7 @@ class TransportOpener {
     Device &from = *prepared_.devices[channel.from], &to = *prepared_.devices[channel.to];
     if (!to.peer_copies())
       return Error{"the program copies from " + to_string(channel.from) + " to " + to_string(channel.to) +
-                       " directly, which these accelerators cannot",
+                       " directly, and these accelerators have no such copies",
                    {},
                    ErrorKind::usage};
     transports.of[id] = std::make_unique<PeerTransport>(values(id), channel.from, from, to, prepared_.depths[id]);

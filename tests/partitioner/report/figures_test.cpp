@@ -16,6 +16,7 @@
 #include "partitioner/report/explain.h"
 #include "partitioner/report/memory_figures.h"
 #include "partitioner/report/table.h"
+#include "tests/support/all_models.h"
 #include "tests/support/namespaces.h"
 #include "tests/support/places.h"
 #include "tests/support/random_graph.h"
@@ -45,11 +46,7 @@ struct PlannedProgram {
 const std::vector<PlannedProgram>& programs() {
   static const std::vector<PlannedProgram> all = [] {
     std::vector<Graph> graphs;
-    std::vector<std::string> files;
-    for (const auto& entry : std::filesystem::directory_iterator(source_dir() + "/models"))
-      if (entry.path().extension() == ".yaml") files.push_back(entry.path().string());
-    std::sort(files.begin(), files.end());
-    for (const std::string& file : files) graphs.push_back(read_model(file));
+    for (const std::filesystem::path& file : zoo_models()) graphs.push_back(read_model(file.string()));
     for (std::uint64_t seed = 0; seed < draws(40U); ++seed) graphs.push_back(testing::random_graph(seed));
     std::vector<PlannedProgram> made;
     for (Graph& graph : graphs) {
