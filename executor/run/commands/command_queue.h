@@ -47,7 +47,7 @@ class CommandQueue {
   Point finish(Stream stream, const WorkView& work, double time);
   /// Whether a transfer may still access the storage when the compute stream is done with it.
   [[nodiscard]] bool tracks(StorageIndex storage) const { return hazards_.watched(storage); }
-  /// Waits until nobody else reads the storage that the next command writes; false: the run has stopped.
+  /// Waits until no other device reads the storage that the next command writes; false: the run has stopped.
   bool take_back(StorageIndex written, double& start, Stream stream, const Origin& here);
   /// Reports an error of the step at `here`; false.
   bool fail(const Origin& here, Error error);
