@@ -1,8 +1,8 @@
 // Program: the executable form of a plan, the counterpart of Graph. For each device it has a tree of step lists, with a Send and a Receive
 // for each transferred value and a channel for each transfer. All devices walk the same tree of regions; a device without steps in a region
 // skips it. The host decides loops and branches and sends its decisions to the others through control streams, unless an accelerator
-// decides one that it alone walks. A value goes from one accelerator to another on a channel between them, or the host receives it and sends
-// it on. A device has at most one copy of a value, so a ValueId names the value's storage there.
+// decides one that it alone walks. A value goes from one accelerator to another on a channel between them, or the host receives it and
+// sends it on. A device has at most one copy of a value, so a ValueId names the value's storage there.
 //
 // There is one global sequential order of all steps: `order` increases within a block, and every receive of generation g precedes the send
 // of generation g+1. With bounded channels this excludes deadlock. verify() checks it.
