@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numeric>
 
 #include "graph/base/stop.h"
 #include "graph/ops/forms.h"
@@ -39,8 +38,11 @@ bool comes_before(T a, T b) {
 /// The positions of the elements of one line, in sorted order.
 template <class T>
 std::vector<std::int32_t> order_of(const T* line, std::int64_t extent, std::int64_t step, bool descending) {
-  std::vector<std::int32_t> order(static_cast<std::size_t>(extent));
-  std::iota(order.begin(), order.end(), 0);
+  std::vector<std::int32_t> order;
+  order.reserve(static_cast<std::size_t>(extent));
+  each_with_looks(extent, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) order.push_back(static_cast<std::int32_t>(i));
+  });
   StopLooks looks;
   std::stable_sort(order.begin(), order.end(), [&](std::int64_t i, std::int64_t j) {
     looks.worked();
