@@ -115,7 +115,7 @@ class BareRootTest(unittest.TestCase):
         cls.root = BareRoot(os.path.join(folder.name, "root"), archive, cls.built, cls.fake)
 
     def test_a_gpu_that_computes_nothing_is_measured_and_found_out(self):
-        result, code, said = self.root.check("--seconds", "40")
+        result, code, said = self.root.check("--seconds", "60")
         self.assertEqual(list(parts.PARTS), [name for name in result if name in parts.PARTS], said)
         self.assertTrue(result["complete"])
         self.assertFalse(result["passed"])

@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <clocale>
@@ -229,11 +230,15 @@ TEST(ForeignCall, KeepsErrno) {
 }
 
 TEST(ForeignCall, CostsLessThanThreeMicroseconds) {  // about 200 ns if a system call takes 60 ns
-  const auto begin = std::chrono::steady_clock::now();
-  for (int i = 0; i < 10000; ++i) const ForeignCall call("the host function", "f");
-  const std::chrono::duration<double, std::nano> taken = std::chrono::steady_clock::now() - begin;
-  RecordProperty("nanoseconds", std::to_string(taken.count() / 10000));
-  EXPECT_LT(taken.count() / 10000, 3000);
+  double least = 1e9;                                // other programs may stand in the way of a round
+  for (int round = 0; round < 20; ++round) {
+    const auto begin = std::chrono::steady_clock::now();
+    for (int i = 0; i < 1000; ++i) const ForeignCall call("the host function", "f");
+    const std::chrono::duration<double, std::nano> taken = std::chrono::steady_clock::now() - begin;
+    least = std::min(least, taken.count() / 1000);
+  }
+  RecordProperty("nanoseconds", std::to_string(least));
+  EXPECT_LT(least, kSanitized ? 30000 : 3000);
 }
 
 jmp_buf far_away;
