@@ -20,7 +20,8 @@ constexpr std::size_t kTextsPerUnit = 100;
 // Each operation rounds once, as on the device. Each access and each undefined operation calls the shim, which defines the called
 // functions.
 constexpr const char* kOptions =
-    " -std=c++17 -O1 -w -fPIC -fvisibility=hidden -fno-exceptions -fno-rtti -fno-strict-aliasing -ffp-contract=off -fsanitize=thread"
+    " -std=c++17 -O1" CLEAVE_EMULATOR_OPTIONS
+    " -w -fPIC -fvisibility=hidden -fno-exceptions -fno-rtti -fno-strict-aliasing -ffp-contract=off -fsanitize=thread"
     " -fsanitize=signed-integer-overflow,integer-divide-by-zero,shift,bounds -fno-sanitize-recover=all ";
 
 /// Whether threads synchronize anywhere in `text`: only then they must be able to wait for each other.
