@@ -227,7 +227,7 @@ Part coupled_probabilities(Call& c, const Part& pairwise, const Pairs& pairs) {
   };
   const Part even =
       c(op::full, std::initializer_list<Part>{}, {{"shape", Shape{rows, k}}, {"value", 1 / static_cast<double>(k)}, {"dtype", dtype}});
-  constexpr std::int64_t kMostSteps = 100;
+  constexpr std::int64_t kMostRounds = 100;
   const auto step = [&](const Part& before) {
     Part p = before;
     Part qp = products(p);
@@ -258,7 +258,7 @@ Part coupled_probabilities(Call& c, const Part& pairwise, const Pairs& pairs) {
   const Values initial{even, Value(c.scalar(std::int32_t{0})), Value(c.scalar(true))};
   const Tracer::Loop inside = tracer.begin_while(states(c, initial), c.location());
   const Values carried = values_of(c, inside.inside);
-  const Part more = c(op::less, {carried[1].part, static_cast<std::int32_t>(kMostSteps)});
+  const Part more = c(op::less, {carried[1].part, static_cast<std::int32_t>(kMostRounds)});
   const Part wanted = c(op::logical_and, {carried[2].part, more});
   tracer.while_condition(wanted.operand(), c.location());
   const auto [next, going] = step(carried[0].part);

@@ -7,8 +7,8 @@
 namespace cleave::testing {
 namespace {
 
-constexpr DType kTypes[] = {DType::f32, DType::f32, DType::f32,     DType::f64, DType::f16, DType::bf16, DType::i32, DType::i32,
-                            DType::i64, DType::u8,  DType::boolean, DType::i8,  DType::i16, DType::u16,  DType::u32, DType::u64};
+constexpr DType kMadeTypes[] = {DType::f32, DType::f32, DType::f32,     DType::f64, DType::f16, DType::bf16, DType::i32, DType::i32,
+                                DType::i64, DType::u8,  DType::boolean, DType::i8,  DType::i16, DType::u16,  DType::u32, DType::u64};
 
 using Names = std::set<std::string_view>;
 
@@ -140,7 +140,7 @@ PooledValue ValuePool::leaf(Draw& draw, const TensorType& type, Data data) {
 
 void ValuePool::add_leaf(Draw& draw) {
   constexpr std::int64_t extents[] = {0, 1, 1, 2, 2, 3, 3, 4, 5, 8};
-  TensorType type{draw.pick(kTypes), Shape(static_cast<std::size_t>(draw.below(4)))};
+  TensorType type{draw.pick(kMadeTypes), Shape(static_cast<std::size_t>(draw.below(4)))};
   for (std::int64_t& extent : type.shape) extent = large_ && draw.chance(0.3) ? draw.between(30, 200) : draw.pick(extents);
   constexpr Data kinds[] = {Data::clean, Data::clean, Data::moderate, Data::wild};
   const Data data = draw.pick(kinds);

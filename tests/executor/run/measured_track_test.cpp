@@ -10,7 +10,7 @@ namespace cleave::testing {
 namespace {
 
 using namespace runtime;
-using std::chrono::seconds;
+using Seconds = std::chrono::seconds;
 using What = TimelineEvent::What;
 
 /// The clock of a device that gives the measurements that the test gives it.
@@ -35,7 +35,7 @@ struct MeasuredTrackTest : ::testing::Test {
   StubTimestamps* const device = &stub;
   Track track;
   /// A start in the past, so that the length of a wait that ends now depends on nothing else.
-  const RunState::Clock::time_point start = RunState::Clock::now() - seconds(100);
+  const RunState::Clock::time_point start = RunState::Clock::now() - Seconds(100);
 
   void SetUp() override {
     RunOptions options;
@@ -43,7 +43,7 @@ struct MeasuredTrackTest : ::testing::Test {
     track.begin(options);
   }
   [[nodiscard]] Measured at(std::uint64_t label, int begin, int work, int end) const {
-    return {label, start + seconds(begin), start + seconds(work), start + seconds(end)};
+    return {label, start + Seconds(begin), start + Seconds(work), start + Seconds(end)};
   }
   static MeasuredTrack::Note computing(std::size_t node) { return {What::compute, NodeId(node), {}, {}}; }
 };
@@ -80,7 +80,7 @@ TEST_F(MeasuredTrackTest, WaitsWhereTheComputeStreamHasNothingLeft) {
     measured.reset();
     ASSERT_TRUE(measured.begin(start).ok());
     ASSERT_TRUE(measured.expect(Stream::compute, computing(0)).ok());
-    measured.waited(NodeId(7), start + seconds(10));
+    measured.waited(NodeId(7), start + Seconds(10));
     ASSERT_TRUE(measured.expect(Stream::compute, computing(1)).ok());
     device->known[0] = {at(1, 1, 1, busy ? 5000 : 20), at(2, 6000, 6000, 6001)};
     ASSERT_TRUE(measured.take(true).ok());
