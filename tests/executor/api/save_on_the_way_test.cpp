@@ -209,7 +209,7 @@ TEST(SaveOnTheWay, AShuffledPassGoesOnInItsOrder) {
       const Ended whole = two_passes(device, rest, 0, -1);
       const std::size_t trips = rest == std::string("drop") ? 5 : 6;
       EXPECT_EQ(whole.rows.size(), 2 * trips);
-      for (std::int64_t rows = 1; rows <= 5; ++rows)
+      for (std::int64_t rows = 1; rows <= 5; rows += kSanitized ? 3 : 1)
         for (const std::int64_t every : {1, 2}) {
           SCOPED_TRACE(std::string(device) + ", " + rest + ", stopped after " + std::to_string(rows) + ", saved every " +
                        std::to_string(every));
@@ -218,7 +218,7 @@ TEST(SaveOnTheWay, AShuffledPassGoesOnInItsOrder) {
           stopped += ended.stopped;
         }
     }
-  EXPECT_GT(stopped, 30);
+  EXPECT_GT(stopped, kSanitized ? 10 : 30);
 }
 
 TEST(SaveOnTheWay, TheLastFileSaysThatNoTripIsLeft) {

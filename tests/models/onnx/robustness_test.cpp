@@ -161,7 +161,7 @@ Message nested(int depth) {
 }
 
 TEST(OnnxRobustness, RefusesGraphsInsideOfGraphsBeyondAnyUse) {
-  EXPECT_EQ(mistakes(model(nested(10'000))), "m.onnx: error: graphs lie deeper inside each other than 64\n");
+  EXPECT_EQ(mistakes(model(nested(testing::kSanitized ? 1000 : 10'000))), "m.onnx: error: graphs lie deeper inside each other than 64\n");
 }
 
 TEST(OnnxRobustness, EndsWhereFunctionsCallEachOtherWithoutEnd) {
@@ -173,7 +173,8 @@ TEST(OnnxRobustness, EndsWhereFunctionsCallEachOtherWithoutEnd) {
   const Message main = graph_of({.nodes = {node("F0", {"x"}, {"y"}, {.domain = "local"})}, .inputs = {kX}, .outputs = {untyped("y")}});
   EXPECT_NE(mistakes(model(main, 18, {function("F0", "F0")})).find("functions call each other too deeply, or without an end"),
             std::string::npos);
-  std::vector<Message> twice;  // 2^50 calls in all
+  if (testing::kSanitized) return;  // the calls that follow end after two million nodes
+  std::vector<Message> twice;       // 2^50 calls in all
   for (int i = 0; i < 50; ++i) twice.push_back(function(("F" + std::to_string(i)).c_str(), ("F" + std::to_string(i + 1)).c_str()));
   twice.push_back(Message()
                       .text(1, "F50")
@@ -186,7 +187,7 @@ TEST(OnnxRobustness, EndsWhereFunctionsCallEachOtherWithoutEnd) {
 }
 
 TEST(OnnxRobustness, ReadsAMillionNodes) {
-  constexpr int kNodes = testing::kSanitized ? 50'000 : 1'000'000;
+  constexpr int kNodes = testing::kSanitized ? 10'000 : 1'000'000;
   Message chain;
   std::string from = "x";
   for (int i = 0; i < kNodes; ++i) {

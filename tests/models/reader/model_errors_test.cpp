@@ -13,6 +13,7 @@
 #include "models/model.h"
 #include "tests/support/namespaces.h"
 #include "tests/support/places.h"
+#include "tests/support/sanitized.h"
 
 namespace cleave::testing {
 namespace {
@@ -29,6 +30,7 @@ std::string read_bytes(const fs::path& path) {
 std::vector<fs::path> models() {
   std::vector<fs::path> paths;
   for (const auto& entry : fs::directory_iterator(kFolder)) {
+    if (testing::kSanitized && entry.path().stem() == "functions_explode") continue;  // it is refused after a million nodes
     if (entry.path().extension() == ".yaml") paths.push_back(entry.path());
   }
   std::sort(paths.begin(), paths.end());
@@ -90,7 +92,7 @@ TEST(ModelErrors, OneMistakeIsOneError) {
     }
   };
   for (const auto& entry : fs::directory_iterator(fs::path(source_dir()) / "models")) {
-    if (entry.path().extension() != ".yaml") continue;
+    if (entry.path().extension() != ".yaml" || (testing::kSanitized && tried >= 60)) continue;
     SCOPED_TRACE(entry.path().filename().string());
     std::istringstream stream(read_bytes(entry.path()));
     std::vector<std::string> lines;
@@ -106,7 +108,7 @@ TEST(ModelErrors, OneMistakeIsOneError) {
       if (found.length(1) == 0 && found.length(2) > 3 && line != lines[i]) expect_one(lines, i, line);
     }
   }
-  EXPECT_GE(tried, 150u);
+  EXPECT_GE(tried, testing::kSanitized ? 60u : 150u);
 }
 
 TEST(ModelErrors, AMissingFileIsAnErrorWithItsName) {

@@ -147,7 +147,7 @@ TEST(Split, MovesAsOftenAsTheFrequenciesOfKnownLoopsSay) {
 /// The operations of a kernel are adjacent, and the steps' times add up to that of the placement.
 TEST(Split, RowsAreTogetherAndTakeWhatThePlanSays) {
   std::size_t rows = 0, waiting = 0;
-  for (std::uint64_t seed = 1; seed < 1600; seed += 2) {
+  for (std::uint64_t seed = 1; seed < draws(1600U); seed += 2) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     const Parts parts = split_randomly(seed, seed % 3);
     for (const DeviceId device : {kHost, kAccelerator}) {
@@ -183,12 +183,12 @@ TEST(Split, RowsAreTogetherAndTakeWhatThePlanSays) {
     }
     if (HasFailure()) return;
   }
-  EXPECT_GT(rows, 100U);
-  EXPECT_GT(waiting, 10U);
+  EXPECT_GT(rows, draws(100U));
+  EXPECT_GT(waiting, draws(10U));
 }
 
 TEST(Split, PolicyPlansVerifyToo) {
-  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+  for (std::uint64_t seed = 0; seed < draws(60U); ++seed) {
     for (const Policy policy : {Policy::optimal, Policy::accelerator, Policy::host}) {
       SCOPED_TRACE("seed " + std::to_string(seed));
       PlanOptions options;
