@@ -95,9 +95,8 @@ void expect_same(const Graph& graph, CompileOptions options, const std::string& 
 
 TEST(SavedPlan, EveryModelOfTheZooIsTheSameFromAFile) {
   const test::TemporaryFolder folder;
-  const std::vector<std::filesystem::path> models = zoo_models();
-  for (std::size_t i = 0; i < models.size(); i += kSanitized ? 40 : 1) {
-    const std::filesystem::path& path = models[i];
+  for (const std::filesystem::path& path : zoo_models()) {
+    if (kSanitized && path.stem() != "kmeans" && path.stem() != "pagerank") continue;  // they take five minutes together
     SCOPED_TRACE(path.string());
     const Graph graph = read_model(path.string(), {.dims = short_run(path.stem().string())});
     ASSERT_TRUE(graph.ok()) << to_text(graph.diagnostics);
