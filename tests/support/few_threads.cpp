@@ -23,9 +23,14 @@ bool granted() {
 
 }  // namespace
 
+/// A sanitizer's function of that name, which ours hides where the sanitizer is linked statically.
+extern "C" [[gnu::weak]] int __interceptor_pthread_create(  // NOLINT(bugprone-reserved-identifier): the sanitizer's own name
+    pthread_t* thread, const pthread_attr_t* attributes, void* (*work)(void*), void* argument);
+
 extern "C" int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*work)(void*), void* argument) {
   using Create = int (*)(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*);
-  static const auto real = reinterpret_cast<Create>(dlsym(RTLD_NEXT, "pthread_create"));
+  static const Create real =
+      __interceptor_pthread_create ? &__interceptor_pthread_create : reinterpret_cast<Create>(dlsym(RTLD_NEXT, "pthread_create"));
   return granted() ? real(thread, attributes, work, argument) : EAGAIN;
 }
 

@@ -16,17 +16,13 @@
 #include "executor/host/matmul/matmul.h"
 #include "graph/ops/op_table.h"
 #include "tests/support/namespaces.h"
-
-#if defined(__GNUC__) && !defined(__clang__)
-// The code below replaces new and delete together; with sanitizers, GCC sees only one of the two.
-#pragma GCC diagnostic ignored "-Wmismatched-new-delete"
-#endif
+#include "tests/support/sanitized.h"
 
 namespace {
 
-std::atomic<int> allocations{0};
+std::atomic<int> allocations{0};  // none is counted under a sanitizer, which brings its own allocator
 
-void* counted(std::size_t bytes, std::size_t alignment) {
+[[maybe_unused]] void* counted(std::size_t bytes, std::size_t alignment) {
   ++allocations;
   if (void* memory = std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment)) return memory;
   throw std::bad_alloc();
@@ -34,6 +30,7 @@ void* counted(std::size_t bytes, std::size_t alignment) {
 
 }  // namespace
 
+#if !CLEAVE_SANITIZED
 void* operator new(std::size_t bytes) {
   return counted(bytes, alignof(std::max_align_t));
 }
@@ -70,6 +67,7 @@ void operator delete(void* memory, std::size_t, std::align_val_t) noexcept {
 void operator delete[](void* memory, std::size_t, std::align_val_t) noexcept {
   std::free(memory);
 }
+#endif
 
 namespace cleave::testing {
 namespace {

@@ -38,6 +38,7 @@ TEST(Overlap, ChangesNoBitAndNoCounter) {
     const Outcome whole = run(*executor_for(planned, setup_of(kWhole)), options);
     expect_equal(whole, run_with(options, [&](const RunOptions& o) { return run_reference(*graph, o); }), false);
     for (const std::int64_t part_bytes : {1000, 4096, 40000, 100001, 239999}) {
+      if (kSanitized && part_bytes < 40000) continue;
       double seconds = 0;
       for (int variant = 0; variant < 9; ++variant) {
         SCOPED_TRACE(graph->name + ", parts of " + std::to_string(part_bytes) + ", variant " + std::to_string(variant));
@@ -180,7 +181,8 @@ TEST(Overlap, HidesCopiesBehindWorkOnTheVirtualClock) {
 
 TEST(Overlap, LetsTheAcceleratorBeginBeforeAllHasCome) {
   const Traced graph = std::make_shared<const Graph>(trace("m", {{"x", kType}, {"y", kType}}, [](Tensor x, Tensor y) {
-    return std::tuple(named("rows", there([&] { return max(x, {.axis = 1}); })), named("both", there([&] { return x + y * 0.5F; })));
+    const Tensor both = there([&] { return x + y * 0.5F; });  // before the other one, whatever the compiler
+    return std::tuple(named("rows", there([&] { return max(x, {.axis = 1}); })), named("both", both));
   }));
   Planned planned = slowed(graph);
   for (double& seconds : planned.costs.seconds[kHost]) seconds = 0;
@@ -248,7 +250,7 @@ TEST(Overlap, EndsInOneErrorWhereAPartDoesNotArrive) {
 }
 
 TEST(Overlap, CanBeCancelledAtAnyTime) {
-  const Traced graph = through(200);
+  const Traced graph = through(kSanitized ? 20 : 200);
   const Planned planned = plan_in_parts(graph, Where::accelerator);
   const auto executor = executor_for(planned, setup_of(8192));
   const RunOptions options = given(*graph);
