@@ -23,7 +23,7 @@ bool granted() {
 
 }  // namespace
 
-/// A sanitizer's function of that name, which ours hides where the sanitizer is linked statically.
+/// The sanitizer's own pthread_create; null without one. Where a sanitizer is linked statically, `dlsym` would skip its function.
 extern "C" [[gnu::weak]] int __interceptor_pthread_create(  // NOLINT(bugprone-reserved-identifier): the sanitizer's own name
     pthread_t* thread, const pthread_attr_t* attributes, void* (*work)(void*), void* argument);
 
